@@ -34,7 +34,7 @@
 LOG_TOPIC("simd");
 
 #define RING_LINES 4096
-#define OWN_FILES  1024 /* of simd itself: RouDi, lanes and processes of bridges, ended clients whose process lives */
+#define OWN_FILES  1024 /* simd's own: for RouDi, lanes and processes of bridges, processes without a session */
 #define TUNABLE    "glibc.rtld.nns=16"
 
 /* ---- configuration ---- */
@@ -45,10 +45,10 @@ void boot_config_end(struct boot *b)
 	b->conf = NULL;
 	mem_free(b->bin_dir);
 	b->bin_dir = NULL;
-	/* the path stays for boot_again() */
+	/* b->exe stays for boot_again() */
 }
 
-/* --check-config reports them all. */
+/* --check-config reports all mistakes. */
 static void print_mistake(void *arg)
 {
 	((struct boot *)arg)->mistakes++;
@@ -109,7 +109,7 @@ static const char *asked_runtime(const struct boot *b)
 	return b->args.runtime_dir ? b->args.runtime_dir : conf_string(conf_root(b->conf), "runtime_dir");
 }
 
-/* One that a simd before has left is taken over, even if its program is gone. */
+/* Checks the program, unless an earlier simd has left a RouDi: that is taken over, even if its program is gone. */
 static int check_roudi(const struct boot *b)
 {
 	char plane[PLANE_MAX], *path = NULL;
@@ -160,7 +160,7 @@ static int print_need(const struct pools *p, int64_t room)
 
 	printf("configuration is fine; the data plane starts with %lld MiB of /dev/shm", (long long)(need >> 20));
 	if (listed)
-		printf(", and what the rigs' channels list needs about %lld MiB more", (long long)(listed >> 20) + 1);
+		printf("; the channels that the rigs list need about %lld MiB more", (long long)(listed >> 20) + 1);
 	if (room < 0 || need <= room) {
 		printf("\n");
 		return 0;
@@ -169,7 +169,7 @@ static int print_need(const struct pools *p, int64_t room)
 	return -ENOSPC;
 }
 
-/* A simd that starts here takes over, or takes away, what the one before has left. */
+/* A new simd takes over, or frees, what an earlier one left there. */
 static int64_t room_here(const struct boot *b)
 {
 	char plane[PLANE_MAX];
@@ -178,7 +178,9 @@ static int64_t room_here(const struct boot *b)
 	return *plane ? roudi_shm_room(plane) : roudi_shm_free();
 }
 
-/* After a simd that was killed its RouDi is taken over with its memory, or what clients hold of that is waited for. */
+/*
+ * -1 (not checked) after a killed simd: its RouDi is taken over with its memory, or simd waits until clients free that.
+ */
 static int64_t room_to_start(const struct runtime *rt)
 {
 	return roudi_has_left(rt->plane) || access(rt->state, F_OK) == 0 ? -1 : roudi_shm_room(rt->plane);
@@ -197,10 +199,10 @@ int boot_show_config(struct boot *b)
 		r = with_plugin_dirs(b, check_all);
 	if (r == 0)
 		r = pools_compute(b->conf, room, &b->pools);
-	if (r == -ENOSPC) /* the configuration is none the worse: it may be for another machine */
+	if (r == -ENOSPC) /* the configuration is valid: it may be for another machine */
 		r = pools_compute(b->conf, -1, &b->pools);
 	if (r < 0) {
-		if (!b->mistakes) /* else they have been reported */
+		if (!b->mistakes) /* otherwise the mistakes were printed already */
 			fprintf(stderr, "simd: %s\n", err_why());
 		goto out;
 	}
@@ -223,7 +225,7 @@ out:
 	return r;
 }
 
-/* A configuration that was broken since does not keep --clean-up from removing the files of a killed simd. */
+/* A configuration with errors must not keep --clean-up from removing the files of a killed simd. */
 static int config_for_clean_up(struct boot *b)
 {
 	static const struct config_sources none = { 0 };
@@ -296,7 +298,7 @@ void boot_log_end(struct boot *b)
 	log_ring_destroy(b->ring);
 }
 
-/* A client takes its completion socket and pidfd, and in each rig that it publishes in a socket and a doorbell. */
+/* A client needs a completion socket and a pidfd, and in each rig that it publishes in a socket and a doorbell. */
 static unsigned long files_need(const struct conf *c)
 {
 	struct conf_view root = conf_root(c);
@@ -320,7 +322,7 @@ int boot_files(struct boot *b)
 
 void boot_files_end(struct boot *b)
 {
-	(void)setrlimit(RLIMIT_NOFILE, &b->files); /* for boot_again() */
+	(void)setrlimit(RLIMIT_NOFILE, &b->files); /* boot_again() needs the original limit */
 }
 
 int boot_loops(struct boot *b)
@@ -354,7 +356,8 @@ static void on_signal(void *arg, uint32_t events)
 			log_info("SIGHUP ignored: restart simd to read its configuration again");
 			continue;
 		}
-		if (b->signalled || !b->dataplane_ready) { /* a second one, or nothing to stop in order yet */
+		/* the second signal, or nothing can be stopped in order yet */
+		if (b->signalled || !b->dataplane_ready) {
 			b->signalled = true;
 			exec_quit(b->x);
 			return;
@@ -481,7 +484,7 @@ void boot_supervisor_end(struct boot *b)
 	supervisor_free(b->supervisor);
 }
 
-/* Bridges and time sources. */
+/* Makes the registry, with bridges and time sources. */
 static int simd_begin(struct boot *b, const char *const *plugin_dirs)
 {
 	struct registry_options o = {
@@ -574,11 +577,11 @@ int boot_dataplane(struct boot *b)
 	int r = supervisor_start(b->supervisor, b->simd);
 
 	if (r == 0)
-		r = exec_run(b->x); /* until on_ready() or a signal */
+		r = exec_run(b->x); /* returns after on_ready() or a signal */
 	if (r == 0)
 		r = b->ready_result;
 	if (r < 0)
-		supervisor_destroy(b->supervisor); /* this part does not count as started */
+		supervisor_destroy(b->supervisor); /* boot_dataplane_end() is not called after a failure */
 	if (r == 0 && !b->dataplane_ready) {
 		supervisor_destroy(b->supervisor);
 		return 1;
@@ -654,7 +657,7 @@ int boot_loop(struct boot *b)
 	return r < 0 ? r : b->result;
 }
 
-/* The descriptor of --ready-fd was for the first start; by now its number may be anything's. */
+/* The descriptor of --ready-fd belonged to the first start; its number may be in use for something else now. */
 static void forget_ready_fd(char **argv)
 {
 	char **to = argv;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of main.c's table: each boot_x() makes one part of the running simd, boot_x_end() unmakes it.
- * 0: go on; 1: stop without an error (a signal came); negative: err_why(). Thread: simd-main.
+ * The parts of main.c's table: each boot_x() starts one part of simd, boot_x_end() ends it. 0: continue; 1: stop
+ * without an error (a signal came); negative: err_why(). Thread: simd-main.
  */
 #ifndef BOOT_H
 #define BOOT_H
@@ -33,7 +33,7 @@ struct boot_args {
 
 struct boot {
 	char **argv;
-	const char *usual_config, *usual_plugins; /* where they are installed */
+	const char *usual_config, *usual_plugins; /* installed paths */
 	struct boot_args args;
 	struct conf *conf;
 	struct pools pools;
@@ -51,23 +51,29 @@ struct boot {
 	struct control *control;
 	struct pool *pool;
 	int ready_result;  /* of the first generation of the data plane */
-	int result;        /* negative: simd ends without having been asked to */
-	unsigned mistakes; /* in the configuration, that were reported */
+	int result;        /* negative: simd ends because of an error */
+	unsigned mistakes; /* reported mistakes in the configuration */
 	bool dataplane_ready, signalled, reexec;
-	struct rlimit files; /* RLIMIT_NOFILE as it was */
+	struct rlimit files; /* original RLIMIT_NOFILE */
 };
 
 int boot_show_config(struct boot *b);
-/* check.c: what a start of this configuration would refuse, a line on stderr for each. -EINVAL: there is something. */
+/*
+ * check.c: prints a line on stderr for each thing that a start with this configuration would refuse. -EINVAL: there is
+ * one.
+ */
 int check_all(struct boot *b, const char *const *dirs);
-/* A group that may connect but cannot open the shared memory is refused, not by each call of its clients. -EINVAL with a sentence. */
+/*
+ * Refuses a group that may connect but cannot open the shared memory; otherwise each call of its clients would fail.
+ * -EINVAL, with err_why() set.
+ */
 int check_group(struct conf_view root);
 int boot_clean_up(struct boot *b);
 int boot_config(struct boot *b);
 void boot_config_end(struct boot *b);
-/* Re-executes simd once with room for more attachments. */
+/* Re-executes simd once with a setting that allows more attachments. */
 int boot_tunables(struct boot *b);
-/* Room for the descriptors that the configured limits may take. */
+/* Raises the limit of descriptors to what the configured limits need. */
 int boot_files(struct boot *b);
 void boot_files_end(struct boot *b);
 int boot_log(struct boot *b);
@@ -94,9 +100,9 @@ int boot_processes(struct boot *b);
 int boot_ready(struct boot *b);
 void boot_ready_end(struct boot *b);
 
-/* The loop, until simd is stopped. */
+/* Runs the loop until simd is stopped. */
 int boot_loop(struct boot *b);
-/* After everything has ended: execute simd again in this process, if that was requested. */
+/* After all parts have ended: executes simd again in this process, if that was requested. */
 void boot_again(struct boot *b);
 
 #endif

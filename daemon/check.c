@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * --check-config: what a start would refuse, or could never start, all in one run. Each finding is a line with the file
- * that says so, the path of the key, and what to do. Bridges are asked themselves: `simbridge --check` loads the plug-in
- * in a process of its own, connects to nothing, and prints what it would refuse.
+ * --check-config: reports in one run all that a start would refuse, or could never start. Each finding is a line with
+ * the file, the path of the key, and what to do. For bridges, `simbridge --check` loads the plug-in in a process of its
+ * own, connects to nothing, and prints what the plug-in would refuse.
  *
  * Thread: simd-main, without a loop.
  */
@@ -47,7 +47,7 @@ struct check {
 	struct conf_view root;
 };
 
-/* file: where the key stands; NULL or "default": nowhere. */
+/* file: file that sets the key; NULL or "default": none. */
 static void found(struct check *k, const char *file, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 static void found(struct check *k, const char *file, const char *fmt, ...)
@@ -95,14 +95,18 @@ int check_group(struct conf_view root)
 		return 0;
 	return err_set(
 		-EINVAL,
-		"socket.group: the memory of iox-roudi is open to simd's group %u alone, and \"%s\" is another: start simd "
+		"socket.group: only simd's group %u can open the memory of iox-roudi, and \"%s\" is another group: "
+		"start simd "
 		"in that group (Group= of its unit; sg %s), or leave socket.group empty",
 		(unsigned)getegid(), name, name);
 }
 
 /* ---- programs ---- */
 
-/* As a start looks for it: beside simd, then PATH. dir: of a name with a slash that does not begin with one; "": ours. */
+/*
+ * Finds a program as a start does: beside simd, then in PATH. dir: base of a relative path with a slash; "": the
+ * working directory.
+ */
 static char *find_program(const struct check *k, const char *name, const char *dir)
 {
 	char *path = NULL;
@@ -162,7 +166,7 @@ static void check_processes(struct check *k, struct conf_view rig)
 
 /* ---- channels ---- */
 
-/* Channels of simd itself: no client can publish on them. */
+/* Reports channels reserved for simd itself: no client can publish on them. */
 static void check_channel_names(struct check *k, struct conf_view rig)
 {
 	for (size_t i = 0; i < conf_count(rig, "channels"); i++) {
@@ -212,7 +216,7 @@ static int run(const char *program, const char *name, int in_fd, int out_fd, pid
 	return r;
 }
 
-/* Its exit status; -ETIMEDOUT it was killed. */
+/* Returns the exit status; -ETIMEDOUT: it was killed. */
 static int wait_for(pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0), status = 0;
@@ -244,7 +248,7 @@ static int ask(const char *program, const char *name, const char *question, char
 	return r;
 }
 
-/* What `simbridge --check` reads. */
+/* The input of `simbridge --check`. */
 static char *question(struct conf_view v, const char *plugin, json_t *converters)
 {
 	json_t *j = JSONX_MAKE(JX_STR("name", conf_string(v, "name")), JX_STR("plugin", plugin),
@@ -257,7 +261,7 @@ static char *question(struct conf_view v, const char *plugin, json_t *converters
 	return text;
 }
 
-/* Each line is a key below the bridge, and what is wrong with it. */
+/* Each line of the answer is a key below the bridge, and what is wrong with it. */
 static void report(struct check *k, const char *rig, struct conf_view v, int r, char *answer)
 {
 	const char *name = conf_string(v, "name");
@@ -279,7 +283,7 @@ static void report(struct check *k, const char *rig, struct conf_view v, int r, 
 		      r < 0 ? strerror(-r) : strsignal(WTERMSIG(r)));
 }
 
-/* Those that are there. */
+/* Returns the converters that exist, and reports the others. */
 static json_t *find_converters(struct check *k, const char *rig, struct conf_view v)
 {
 	json_t *list = json_array();
@@ -314,7 +318,7 @@ static void check_bridge(struct check *k, const char *rig, struct conf_view v)
 	json_decref(converters);
 }
 
-/* A bridge that is started from outside may see other folders than we do. */
+/* Skips bridges that simd does not start: these may see other directories. */
 static void check_bridges(struct check *k, struct conf_view rig)
 {
 	for (size_t i = 0; i < conf_count(rig, "bridges"); i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * simd: options, the order in which it starts, its loop. Stopping walks the table backwards; a start that
- * fails unwinds what was started. Thread: simd-main; simd-work.0 runs dispatch's loop.
+ * simd: options, start order, loop. Stopping walks the table backwards; a failed start ends what was started.
+ * Thread: simd-main; simd-work.0 runs dispatch's loop.
  */
 #include "boot.h"
 #include "err.h"
@@ -12,7 +12,7 @@
 #include <malloc.h>
 #include <stdio.h>
 
-/* Of the build tree's own; the installed one is compiled with the settings of `make install` (config/install.mk). */
+/* Defaults of the build tree; `make install` compiles simd with its own settings (config/install.mk). */
 #ifndef SIMD_CONFDIR
 #define SIMD_CONFDIR   "/etc/simd"
 #define SIMD_PLUGINDIR "/usr/local/lib/simd"
@@ -30,7 +30,9 @@ static const struct opt options[] = {
 	OPT("check-config", 0, FLAG, check, NULL, "read and check the configuration, then exit"),
 	OPT("print-config", 0, FLAG, print, NULL,
 	    "print the effective configuration with the origin of each value, then exit"),
-	OPT("clean-up", 0, FLAG, clean_up, NULL, "end what a simd that was killed has left, then exit"),
+	OPT("clean-up", 0, FLAG, clean_up, NULL,
+	    "end the processes and remove the files that a killed simd has left, "
+	    "then exit"),
 	OPT("trust-files", 0, FLAG, trust_files, NULL,
 	    "as root: use configuration and plug-ins also where others can change them"),
 	OPT("ready-fd", 0, INT, ready_fd, "FD", "write a line to this descriptor and close it when simd is ready",
@@ -56,9 +58,10 @@ static const struct {
 	const char *name;
 	int (*init)(struct boot *b);
 	void (*fini)(struct boot *b);
-	bool configured; /* it fails by the configuration, so a further start would fail like this one, unless it lacks something */
+	/* it fails because of the configuration, so a restart would fail too, unless a resource is lacking */
+	bool configured;
 } parts[] = {
-	{ "signal mask", boot_mask, NULL, false }, /* before any thread of ours exists: all inherit it */
+	{ "signal mask", boot_mask, NULL, false }, /* before simd makes any thread: all inherit the mask */
 	{ "configuration", boot_config, boot_config_end, true },
 	{ "tunables", boot_tunables, NULL, false },
 	{ "log", boot_log, boot_log_end, true },
@@ -84,11 +87,14 @@ int main(int argc, char *argv[])
 	size_t n = 0, count = sizeof(parts) / sizeof(*parts);
 	int r = 0, failed = EXIT_FAILURE;
 
-	/* What is large is short-lived (a scan of the pools): unmapped each time, instead of kept at the end of the heap. */
+	/*
+	 * Large blocks are short-lived (a scan of the pools): they are unmapped at once instead of staying at the end
+	 * of the heap.
+	 */
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	opt_parse_or_exit(&program, argc, argv, &b.args);
 	if (b.args.trust_files)
-		setenv(TRUST_VARIABLE, "1", 1); /* for those that simd starts, too */
+		setenv(TRUST_VARIABLE, "1", 1); /* also for processes that simd starts */
 	if (b.args.check || b.args.print)
 		return boot_show_config(&b) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 	if (b.args.clean_up)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which bridges list a channel, and that there are not more of them than simd has room for. Which channels there will be is not
- * known before they are advertised, so those with settings of their own are looked at, and what bridges list: a glob stands
- * for a channel that it alone and wider ones match.
+ * Which bridges list a channel, and whether they are too many. The channels are not known before they are advertised,
+ * so the check uses the rigs' channels and the patterns of the bridges: a glob stands for a channel that matches only
+ * it and wider globs.
  *
  * Thread: see config.h.
  */
@@ -15,7 +15,7 @@
 #include "err.h"
 #include "names.h"
 
-/* "*" is all below the rig's prefix, and time. */
+/* "*" matches all channels below the rig's prefix, and /clock. */
 const char *config_listed_as(struct conf_view bridge, const char *prefix, const char *key, const char *full)
 {
 	const char *as = NULL;
@@ -32,7 +32,7 @@ const char *config_listed_as(struct conf_view bridge, const char *prefix, const 
 	return as;
 }
 
-/* Counts, and names as far as there is room, the bridges of all rigs that list it. */
+/* Counts the bridges of all rigs that list the channel, and writes as many names as there is room for. */
 static unsigned carriers(struct conf_view root, const char *full, char *names, size_t size)
 {
 	unsigned n = 0;
@@ -62,7 +62,7 @@ static int check_channel(struct conf_view root, const char *full)
 	char names[200];
 	unsigned n;
 
-	if (strcmp(full, CLOCK_CHANNEL) == 0) /* each bridge reads it by itself */
+	if (strcmp(full, CLOCK_CHANNEL) == 0) /* each bridge subscribes to it directly */
 		return 0;
 	n = carriers(root, full, names, sizeof(names));
 	if (n <= CONFIG_CARRIERS_MAX)

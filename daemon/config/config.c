@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loading of the sources of the configuration in order of rising precedence, and the checks beyond the table of
- * keys (config_keys.c). Thread: simd-main, before the start.
+ * Loads the sources of the configuration in order of rising precedence, and makes the checks beyond the table of keys
+ * (config_keys.c).
+ * Thread: simd-main, before the start.
  */
 #include "config.h"
 
@@ -22,7 +23,7 @@
 
 #include <sim/types.h>
 
-/* A rig file holds one rig, or a fragment with "rigs". The wrapping keeps its line numbers. */
+/* Adds a rig file: one rig, or a fragment with "rigs". Wrapping a single rig keeps its line numbers. */
 static int add_rig(struct conf *c, const char *path)
 {
 	json_t *j;
@@ -245,7 +246,7 @@ static int check_unique(struct conf_view root, const char *list)
 	return 0;
 }
 
-/* As it stands in names: without the slashes around it. */
+/* The prefix as it appears in names: without leading and trailing slashes. */
 static size_t bare_prefix(struct conf_view rig, const char **ret)
 {
 	const char *p = conf_string(rig, "prefix");
@@ -259,7 +260,7 @@ static size_t bare_prefix(struct conf_view rig, const char **ret)
 	return n;
 }
 
-/* A rig is one vehicle: with the prefix of another, what its sensors publish would be the other's too. */
+/* A rig is one vehicle: with equal prefixes, two rigs would share the channels of their sensors. */
 static int check_prefixes(struct conf_view root)
 {
 	for (size_t i = 0; i < conf_count(root, "rigs"); i++) {
@@ -281,14 +282,14 @@ static int check_prefixes(struct conf_view root)
 	return 0;
 }
 
-/* Where findings are reported. each NULL: the first one ends the check. */
+/* Where findings are reported. each NULL: the check ends at the first one. */
 struct findings {
 	void (*each)(void *arg);
 	void *arg;
 	int first;
 };
 
-/* True: go on. */
+/* Returns whether to continue. */
 static bool note(struct findings *f, int r)
 {
 	if (r >= 0)

@@ -12,27 +12,27 @@
 #include <stdint.h>
 
 struct config_sources {
-	const char *file;        /* NULL: usual_file if it is there */
-	const char *usual_file;  /* where it is installed; NULL: only defaults */
-	const char *const *rigs; /* files that hold one rig (or a fragment with "rigs") */
+	const char *file;        /* NULL: usual_file, if it exists */
+	const char *usual_file;  /* installed path; NULL: only defaults */
+	const char *const *rigs; /* files with one rig (or a fragment with "rigs") */
 	unsigned n_rigs;
 	const char *const *overrides; /* "dotted.path=value" */
 	unsigned n_overrides;
-	const char *text; /* tests: the whole configuration as JSON text; NULL: none */
-	/* Called for each mistake beyond the table of keys, with err_why(); NULL: the first one is enough. */
+	const char *text; /* for tests: the whole configuration as JSON text; NULL: none */
+	/* Called for each mistake that the table of keys cannot detect, with err_why(); NULL: stop at the first one. */
 	void (*each)(void *arg);
 	void *arg;
 };
 
 extern const struct conf_key config_keys[];
 
-/* Load and check everything. Sentence in err_why(). ret: returns, conf_destroy(). */
+/* Loads and checks everything. Errors with err_why() set. ret: conf_destroy(). */
 int config_load(const struct config_sources *s, struct conf **ret);
 
-/* enum sim_time_source of "TimeSource"; SIM_SOURCE_PLUGIN with *ret_name set for a name it does not know. */
+/* enum sim_time_source of "TimeSource"; SIM_SOURCE_PLUGIN, with its name in *ret_name, for any other name. */
 int config_time_source(const struct conf *c, const char **ret_name);
 
-/* The RouDi of iceoryx's own names, which somebody else runs. */
+/* Whether simd uses a RouDi with iceoryx's default names, which it does not start. */
 static inline bool config_roudi_external(struct conf_view root)
 {
 	return conf_choice(root, "roudi.start") == 1;
@@ -41,12 +41,12 @@ static inline bool config_roudi_external(struct conf_view root)
 #define CONFIG_BRIDGES_MAX  64 /* of all rigs */
 #define CONFIG_CARRIERS_MAX 16 /* bridges of one channel */
 
-/* That there are no more. -E2BIG with a sentence. */
+/* Checks these two limits. -E2BIG, with err_why() set. */
 int config_check_carriers(struct conf_view root);
-/* The pattern of a bridge's list `key` that puts the full name in; NULL: none does, or a later one takes it out again. */
+/* The pattern in a bridge's list `key` that includes the full name; NULL: none, or a later "!" pattern excludes it. */
 const char *config_listed_as(struct conf_view bridge, const char *prefix, const char *key, const char *full);
 
-/* What "access" narrows: identifier, key, what it is. */
+/* Rights that "access" can restrict: identifier, key, description. */
 #define CONFIG_RIGHTS(X) \
 	X(PUBLISH, "publish", "Who may publish on channels and use exclusive tokens.") \
 	X(SUBSCRIBE, "subscribe", "Who may subscribe to channels.") \
@@ -58,7 +58,7 @@ const char *config_listed_as(struct conf_view bridge, const char *prefix, const 
 	X(RESTART, "restart", "Who may restart bridges and processes, and connect bridges to other places.") \
 	X(SHUTDOWN, "shutdown", "Who may end simd.")
 
-/* An entry of these: a user, or with "@" before it a group; a name or a number. -ENOENT there is none of that name. */
+/* Parses an entry of these lists: a user, or "@" and a group, by name or number. -ENOENT: no such user or group. */
 int config_principal(const char *text, bool *ret_group, uint32_t *ret_id);
 
 /* Permission bits of socket.mode ("0660"); -EINVAL. */

@@ -87,8 +87,8 @@ bool names_is_star(const char *pattern)
 }
 
 /*
- * row[j] says whether the rest of p from i on and the rest of q from j on can match the same text, the rests growing from
- * the ends: a star stands for nothing, or takes in what the other pattern has next.
+ * row[j]: whether the rest of p from i on and the rest of q from j on can match the same text. Computed from the ends:
+ * a star matches nothing, or includes what the other pattern has next.
  */
 bool names_globs_meet(const char *p, const char *q)
 {
@@ -96,7 +96,7 @@ bool names_globs_meet(const char *p, const char *q)
 	bool row[PATTERN_MAX + 1], below[PATTERN_MAX + 1] = { 0 };
 
 	if (n > PATTERN_MAX || m > PATTERN_MAX)
-		return true; /* never so long here; to join two shards is always right */
+		return true; /* longer patterns do not occur; joining two shards is always correct */
 	for (size_t i = n + 1; i-- > 0;) {
 		for (size_t j = m + 1; j-- > 0;) {
 			bool star = (i < n && p[i] == '*') || (j < m && q[j] == '*');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names: what may be one, and globs over channels; names of channels themselves are base's (channel_name.h).
- * Thread: any; nothing is kept.
+ * Valid names, and globs over channels; names of channels are in channel_name.h.
+ * Thread: any; keeps nothing.
  */
 #ifndef CONFIG_NAMES_H
 #define CONFIG_NAMES_H
@@ -14,7 +14,7 @@
 
 #define NAME_PLAIN_MAX 40
 
-#define CLOCK_CHANNEL "/clock" /* simd publishes it, and bridges subscribe to it: it never goes through dispatch */
+#define CLOCK_CHANNEL "/clock" /* simd publishes it, and bridges subscribe to it directly, not through dispatch */
 
 /* 1..40 of [A-Za-z0-9_.-]: clients, bridges, processes, rigs. */
 bool names_plain_ok(const char *s);
@@ -23,18 +23,20 @@ bool names_type_ok(const char *s);
 /* 1..63 printable characters: an exclusive token. */
 bool names_token_ok(const char *s);
 
-/* Name and hash of a type's definition, {"name","hash",...}; borrowed from it. -EINVAL with a sentence. */
+/* Name and hash of a type's definition, {"name","hash",...}; borrowed from def. -EINVAL, with err_why() set. */
 int names_type_def(const json_t *def, const char **ret_name, const char **ret_hash);
 
-/* '*' any characters, '?' one. */
+/* '*' matches any characters, '?' one. */
 bool names_glob(const char *pattern, const char *s);
-bool names_is_star(const char *pattern); /* of stars alone */
-/* Whether there is a name that both match. */
+bool names_is_star(const char *pattern); /* it consists of stars */
+/* Whether some name matches both. */
 bool names_globs_meet(const char *p, const char *q);
 
 #define PATTERN_MAX (2 * CHANNEL_NAME_MAX + 3)
 
-/* A pattern as a rig writes it, over full names: without a leading slash it is below the prefix. Longer ones are cut. */
+/*
+ * Makes a rig's pattern one over full names: without a leading slash it is below the prefix. Longer ones are truncated.
+ */
 void names_pattern_full(const char *prefix, const char *pattern, char ret[PATTERN_MAX + 1]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may do what; contract in access.h. Thread: simd-main. */
+/* Access rights; contract in access.h. Thread: simd-main. */
 #include "access.h"
 
 #include "err.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GROUPS_MAX 65536 /* of a process, says the kernel */
+#define GROUPS_MAX 65536 /* the kernel's limit per process */
 
 struct principal {
 	bool group;
@@ -20,7 +20,7 @@ struct principal {
 struct rule {
 	const char *key;
 	struct principal *may;
-	size_t n; /* 0: everyone who may connect */
+	size_t n; /* 0: every user who may connect */
 	char text[200];
 };
 
@@ -51,7 +51,7 @@ static int read_rule(struct rule *u, struct conf_view v, const char *key)
 		const char *name = conf_string_at(v, key, u->n);
 
 		r = config_principal(name, &u->may[u->n].group, &u->may[u->n].id);
-		if (len < sizeof(u->text)) /* the rest is cut */
+		if (len < sizeof(u->text)) /* the rest is cut off */
 			len += (size_t)snprintf(u->text + len, sizeof(u->text) - len, "%s%s", len ? ", " : "", name);
 	}
 	return r < 0 ? err_prefix(r, "access.%s", key) : 0;
@@ -100,7 +100,7 @@ static bool names_a_group(const struct rule *u)
 	return false;
 }
 
-/* Its other groups, as they were when it connected. A peer whose groups cannot be read has none. */
+/* Checks its supplementary groups, as they were when it connected. A peer whose groups cannot be read has none. */
 static bool in_other_group(const struct rule *u, int sock)
 {
 	gid_t few[32], *all = few;
@@ -128,6 +128,8 @@ int access_check(const struct access *a, enum access_right right, const struct u
 	if (!u->n || cred->uid == 0 || cred->uid == geteuid() || names(u, false, cred->uid) ||
 	    names(u, true, cred->gid) || (names_a_group(u) && in_other_group(u, sock)))
 		return 0;
-	return err_set(-EACCES, "user %u may not do that here: access.%s lets %s, root and simd's own user", cred->uid,
-		       u->key, u->text);
+	return err_set(-EACCES,
+		       "user %u is not allowed to do that: access.%s allows %s, root and simd's own "
+		       "user",
+		       cred->uid, u->key, u->text);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who may do what: "access" of the configuration against the credentials of a connection, as the kernel tells them, the
- * supplementary groups included. An empty list narrows nothing: everyone who may connect may. Root and simd's own user always may.
+ * Access rights: "access" of the configuration, checked against the credentials of a connection, including
+ * supplementary groups, as the kernel reports them. An empty list allows every user who may connect. Root and simd's
+ * own user are always allowed.
  *
  * Thread: simd-main. Users and groups are looked up once, at the start.
  */
@@ -16,17 +17,17 @@
 struct access;
 
 enum access_right {
-	ACCESS_ALL, /* whoever may connect */
+	ACCESS_ALL, /* every user who may connect */
 #define X(id, key, doc) ACCESS_##id,
 	CONFIG_RIGHTS(X)
 #undef X
 		ACCESS_COUNT
 };
 
-int access_create(const struct conf *c, struct access **ret); /* -ENOENT: a user or a group that there is not */
+int access_create(const struct conf *c, struct access **ret); /* -ENOENT: no such user or group */
 void access_destroy(struct access *a);                        /* NULL is fine */
 
-/* cred, sock: of the connection. -EACCES with who may. */
+/* cred, sock: of the connection. -EACCES: err_why() says which users are allowed. */
 int access_check(const struct access *a, enum access_right right, const struct ucred *cred, int sock);
 
 #endif

@@ -27,10 +27,11 @@
 
 LOG_TOPIC("control");
 
-/* Bounds without a key: a human who types into a socket keeps them. */
-#define SILENT_DUR_NS     (60 * NS_PER_S) /* without a session and a call; a message from its first byte to its last */
-#define LAST_WORDS_DUR_NS (5 * NS_PER_S)  /* for reading why */
-#define CALLS_A_TURN      2               /* of one connection, before others have theirs */
+/* Limits without a configuration key: a person who types into a socket stays within them. */
+/* without session and call; also for one message, from its first byte to its last */
+#define SILENT_DUR_NS     (60 * NS_PER_S)
+#define LAST_WORDS_DUR_NS (5 * NS_PER_S) /* time to read the error before the close */
+#define CALLS_A_TURN      2              /* of one connection, before others get their turn */
 
 #define INTERFACE    "io.simd.Control"
 #define ERROR_FAILED INTERFACE ".Failed"
@@ -66,7 +67,7 @@ static const struct method *find_method(const char *full)
 	return NULL;
 }
 
-/* A session of another version may have other parameters too: this tells what is wrong. */
+/* A session of another version may also have other parameters: the error names the cause. */
 static int check_abi(const json_t *params)
 {
 	const char *version;
@@ -189,7 +190,7 @@ static void on_message(struct conn *c, const struct varlink_msg *msg)
 		check_queued(c, varlink_queue_method_not_found(c->v, req.method));
 }
 
-/* False: there is none, or it is none. */
+/* Handles one message. False: there is none, or it is invalid. */
 static bool run_call(struct conn *c)
 {
 	struct varlink_msg msg = { 0 };
@@ -205,11 +206,11 @@ static bool run_call(struct conn *c)
 		on_message(c, &msg);
 		varlink_msg_finish(&msg);
 	}
-	share_spent(c->share, begin); /* reading it may be most of it */
+	share_spent(c->share, begin); /* reading the message may be most of the work */
 	return r > 0;
 }
 
-/* Some of those that have come: whoever sends thousands at once takes turns with the others. */
+/* Runs some of the received calls: a client that sends thousands at once takes turns with others. */
 static void run_calls(struct conn *c)
 {
 	for (unsigned n = 0; !c->broken && !c->behind && !c->parked && !(varlink_is_half(c->v) && share_wait(c)); n++) {
@@ -296,25 +297,28 @@ void call_answer(struct parked *p, int r, json_t *reply)
 
 /* ---- those that do not read, or do not speak ---- */
 
-/* Calls that have come wait for their turn. */
+/* Received calls wait for their turn. */
 static bool has_more(const struct conn *c)
 {
 	return exec_timer_armed(&c->more) || !list_empty(&c->waiting);
 }
 
-/* Whether anything further is read from it now. */
+/* Whether more input is read from it now. */
 static bool hears(const struct conn *c)
 {
 	return !c->parked && !c->behind && !has_more(c);
 }
 
-/* Ends from its own timer: this may be inside another connection's callback, or a broadcast. */
+/*
+ * Drops the connection's data. It is closed by its own timer, because this may run inside another connection's callback
+ * or a broadcast.
+ */
 static void fall_behind(struct conn *c)
 {
 	unsigned n = varlink_drop_output(c->v, c->behind);
 
 	varlink_drop_input(c->v);
-	if (c->behind) { /* a message was begun, and the rest of it is too much as well */
+	if (c->behind) { /* a partly sent message remained, and its rest exceeds the limit too */
 		c->broken = true;
 	} else {
 		c->behind = true;
@@ -362,7 +366,7 @@ void conn_send_event(struct conn *c, json_t *params, const struct varlink_text *
 	conn_make_room(c->c);
 }
 
-/* When it is cut off unless something happens. INT64_MAX: it may be silent. */
+/* When the connection is cut off if nothing happens. INT64_MAX: never. */
 static int64_t patience(const struct conn *c)
 {
 	if (c->behind)
@@ -401,14 +405,14 @@ void conn_flush(struct conn *c)
 	int r = c->broken ? 0 : varlink_write(c->v, c->fd);
 
 	if (r == -EPIPE || r == -ECONNRESET)
-		c->broken = true; /* it has disconnected, as others do whom nothing was written to */
+		c->broken = true; /* the peer has disconnected; not logged */
 	else if (r < 0)
 		mark_broken(c, err_why());
 }
 
 static void on_io(void *arg, uint32_t events);
 
-/* After every callback: send, choose what to wait for, close what is broken. */
+/* After every callback: sends, sets the awaited events, closes a broken connection. */
 static void settle(struct conn *c)
 {
 	int64_t until;
@@ -419,7 +423,7 @@ static void settle(struct conn *c)
 		conn_destroy(c);
 		return;
 	}
-	if (c->behind && c->cl) { /* nobody it could still be heard by */
+	if (c->behind && c->cl) { /* it takes no more calls, so its session ends */
 		event_unlisten(&c->listener);
 		session_end(c->cl);
 	}
@@ -456,13 +460,13 @@ static void on_io(void *arg, uint32_t events)
 	struct conn *c = (struct conn *)arg;
 	int r;
 
-	/* parked and hung up: nobody is there to read the answer; but what it has said before is done */
+	/* the peer hung up and cannot read an answer; its earlier calls are done */
 	if ((events & (EPOLLHUP | EPOLLERR)) && !(events & EPOLLIN) && !has_more(c)) {
 		conn_destroy(c);
 		return;
 	}
 	if (!list_empty(&c->waiting) && (events & (EPOLLHUP | EPOLLERR)) &&
-	    !c->unwatched) { /* or it says so all the time */
+	    !c->unwatched) { /* otherwise the event would be reported all the time */
 		exec_io_del(&c->io);
 		c->unwatched = true;
 	}

@@ -2,8 +2,8 @@
 /*
  * One control connection, and one call on it. Private to daemon/control.
  *
- * Calls are answered in their order. One that has to wait (a step, statistics of dispatch) is parked: nothing
- * further is read from its connection until it is answered.
+ * Calls are answered in their order. A call that has to wait (a step, statistics of dispatch) is parked: nothing more
+ * is read from its connection until it is answered.
  */
 #ifndef CONTROL_CONN_H
 #define CONTROL_CONN_H
@@ -29,32 +29,33 @@ struct conn;
 struct control {
 	struct simd *s;
 	struct access *access;
-	int fd; /* listening; -1 */
+	int fd; /* listening socket; -1: closed */
 	struct exec_io io;
 	struct list conns;  /* conn::link */
 	struct list shares; /* share::link */
 	uint32_t n_conns, max_conns, max_of_user, max_of_process;
 	struct varlink_limits limits;
-	size_t queued, max_queued;         /* memory of all that waits: for peers who do not read, and to be done */
-	struct exec_timer again;           /* accepting rests until then: no descriptors are left */
+	/* bytes that wait on all connections: output that peers have not read, and calls to be run */
+	size_t queued, max_queued;
+	struct exec_timer again;           /* when to accept again, after descriptors ran out */
 	struct log_limit refused, cut_off; /* a hostile peer must not fill the log */
 };
 
-/* Someone who will answer later; outlives the connection if that goes first. */
+/* A call that is answered later; outlives the connection if that ends first. */
 struct parked {
 	struct conn *conn; /* NULL: the connection has ended */
 	struct share *share;
 	bool oneway;
-	bool service;           /* waits for a service's answer, which does not come when the connection goes */
-	bool step;              /* waits for time_engine_step(), which forgets it on request, */
-	struct exec_timer due;  /* and no longer than until then */
-	bool drain;             /* it waits for the pause, and then until all messages have arrived */
-	struct time_wait pause; /* for a pause to begin, or the drain; link empty: for neither */
+	bool service;           /* waits for a service's answer, which does not come if the connection ends */
+	bool step;              /* waits for time_engine_step(), which can be cancelled, */
+	struct exec_timer due;  /* until this time at most */
+	bool drain;             /* waits for the pause, and then until all messages have arrived */
+	struct time_wait pause; /* waits for a pause to begin, or for the drain; link empty: for neither */
 };
 
 struct conn {
 	struct list link;    /* control::conns */
-	struct list waiting; /* in: share::waiting, when calls that have come wait until its user may have more done */
+	struct list waiting; /* in: share::waiting, while received calls wait for the user's part of the time */
 	struct share *share;
 	struct control *c;
 	struct simd *s;
@@ -63,32 +64,32 @@ struct conn {
 	struct varlink *v;
 	struct ucred cred;
 	int64_t accepted_mono_ns;
-	struct client *cl; /* after Hello */
+	struct client *cl; /* NULL before Hello */
 	struct event_listener listener;
 	struct service_caller caller;
-	struct parked *parked;  /* a call that waits for its answer; NULL: none */
+	struct parked *parked;  /* call that waits for its answer; NULL: none */
 	bool listening;         /* has an Events stream */
-	bool unwatched;         /* it has hung up, and calls that had come before wait */
+	bool unwatched;         /* the peer has closed its end; calls received before still wait */
 	bool broken;            /* to be closed at the end of the callback */
-	bool behind;            /* what waited for it was dropped: it hears that, and is closed */
-	struct exec_timer due;  /* looks after one that is silent, or broken from inside another's callback */
-	struct exec_timer more; /* calls that came with others, and wait for the next turn */
-	int64_t since_mono_ns;  /* of its last call, or of the first byte of the one that is coming */
+	bool behind;            /* its output was dropped: it gets an error, and is closed */
+	struct exec_timer due;  /* closes a silent connection, or one that broke inside another one's callback */
+	struct exec_timer more; /* runs received calls that wait for the next turn */
+	int64_t since_mono_ns;  /* time of its last call, or of the first byte of the message being received */
 };
 
-/* What waits on all connections together is too much: whoever has most of it goes. */
+/* While too much waits on all connections together, cuts off the connection that has most of it. */
 void conn_make_room(struct control *ctl);
 
-/* Calls that have come. May destroy it. */
+/* Runs received calls. May destroy c. */
 void conn_run(struct conn *c);
 
-/* Say why, and close it. Not inside of a connection's callback. */
+/* Sends the error and closes the connection. Not from inside a connection's callback. */
 void conn_evict(struct conn *c, int r);
 
-/* Say why, as the answer to whatever it asks first, and close it. Takes fd. */
+/* Sends the error, as the answer to the first call, and closes fd. Owns fd. */
 void conn_refuse(int fd, int r, const char *why);
 
-/* The parameters of all methods, each under its name; those that a call lacks are 0 or their row's default. */
+/* The parameters of all methods, each under its name; a missing one is 0 or the default of its row. */
 struct args {
 	const char *app, *bridge, *channel, *connection, *hash, *host, *name, *request_hash, *response_hash, *role,
 		*service, *source, *type, *version, *what, *why;
@@ -108,24 +109,24 @@ struct call {
 	int fds[VARLINK_FDS_MAX];
 	unsigned n_fds; /* closed after the reply has been queued */
 	bool later;     /* the method has parked the call */
-	bool stream;    /* its replies come by themselves: none now */
+	bool stream;    /* its replies come as events: none now */
 };
 
 enum method_flag {
-	METHOD_SESSION = 1 << 0, /* only after Hello */
-	METHOD_ADMIN = 1 << 1,   /* socket.admin decides who may */
-	METHOD_ABI = 1 << 2,     /* another "abi" is refused before anything else is looked at */
+	METHOD_SESSION = 1 << 0, /* allowed only after Hello */
+	METHOD_ADMIN = 1 << 1,   /* socket.admin decides which users are allowed */
+	METHOD_ABI = 1 << 2,     /* another "abi" is refused before all other checks */
 };
 
-/* In the flags too: what of "access" it needs. */
+/* Also in the flags: the right of "access" that the method needs. */
 #define RIGHT(id)            ((unsigned)ACCESS_##id << 8)
 #define METHOD_RIGHT(method) ((enum access_right)((method)->flags >> 8))
 
 struct method {
 	const char *name;
-	int (*run)(struct call *call); /* 0, or negative errno with its sentence */
+	int (*run)(struct call *call); /* 0, or a negative errno with err_why() set */
 	unsigned flags;
-	const struct jsonx_field *params; /* NULL: none */
+	const struct jsonx_field *params; /* NULL: no parameters */
 };
 
 /* Rows of a method's parameters: key, member of struct args, bounds. */
@@ -171,7 +172,7 @@ struct method {
 		ARG(key, JSONX_OBJECT, member), .optional = true \
 	}
 
-#define TEXT_MAX 4096 /* bytes of a parameter that has a bound of its own where it is used */
+#define TEXT_MAX 4096 /* bytes of a parameter that is limited further where it is used */
 
 /* Tables of the method_*.c files, each ended by a NULL name. */
 extern const struct method session_methods[], service_methods[], list_methods[], clock_methods[], admin_methods[];
@@ -179,25 +180,25 @@ extern const struct method session_methods[], service_methods[], list_methods[],
 /* Text of the interface file. */
 extern const char control_interface[];
 
-/* The method's result: takes reply; NULL is -ENOMEM. */
+/* Sets the method's result. Owns reply; NULL gives -ENOMEM. */
 int call_reply(struct call *call, json_t *reply);
-/* "iox" or "mem": what the data plane is. */
+/* Kind of data plane: "iox" or "mem". */
 const char *call_backend(const struct call *call);
-/* A socket to hand out with the reply, and its "fds". */
+/* Passes a descriptor with the reply. Returns the value of "fds". */
 json_t *call_give_fd(struct call *call, int fd, const char *name);
 
-/* Park the call: returns what must be handed to call_answer() once, or NULL. */
+/* Parks the call: returns the object for call_answer(), which must be called once; NULL: no memory. */
 struct parked *call_park(struct call *call);
-/* The method's result once it is parked. r negative: it will not be answered later, but by that. */
+/* Returns the method's result after call_park(). r negative: the call is answered with r, and not later. */
 int call_parked(struct call *call, int r);
-/* Answer a parked call; takes reply. r negative: a failure with err_why(). */
+/* Answers a parked call. Owns reply. r negative: a failure with err_why(). */
 void call_answer(struct parked *p, int r, json_t *reply);
 
 void conn_destroy(struct conn *c);
 int conn_create(struct control *ctl, int fd, const struct ucred *cred, struct conn **ret);
-/* A reply of its Events stream. From inside other connections' methods too: it is only queued. Borrows both. */
+/* Queues a reply of its Events stream; may be called from inside other connections' methods. Borrows both. */
 void conn_send_event(struct conn *c, json_t *params, const struct varlink_text *text);
-/* Write what is queued; marks the connection broken when that fails. */
+/* Writes queued output; marks the connection broken on failure. */
 void conn_flush(struct conn *c);
 
 #endif

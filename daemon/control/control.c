@@ -23,10 +23,10 @@
 LOG_TOPIC("control");
 
 #define ACCEPT_BATCH 16
-#define AGAIN_DUR_NS (100 * NS_PER_MS) /* rest when no descriptor is left: the socket stays readable meanwhile */
+#define AGAIN_DUR_NS (100 * NS_PER_MS) /* pause after descriptors ran out; the socket stays readable meanwhile */
 #define LIMIT_PER_S  LOG_LIMIT(NS_PER_S, 5)
-#define KEPT_MAX     16 /* connections that are kept for root and simd's own user */
-#define KEPT_ROOT    4  /* of them, for root */
+#define KEPT_MAX     16 /* connections reserved for root and simd's own user */
+#define KEPT_ROOT    4  /* part of them that is reserved for root */
 #define KEPT_FILES   64
 
 static void on_again(void *arg);
@@ -45,12 +45,12 @@ int control_create(struct simd *s, struct control **ret)
 	c->max_of_process = (uint32_t)conf_int(s->root, "limits.connections_per_process");
 	c->max_queued = (size_t)conf_int(s->root, "limits.output_total_kib") * 1024;
 	c->limits.queued = &c->queued;
-	c->limits.no_fds = true; /* no method takes any */
+	c->limits.no_fds = true; /* no method takes descriptors */
 	c->limits.message_max = (size_t)conf_int(s->root, "limits.message_kib") * 1024;
 	c->limits.output_max = (size_t)conf_int(s->root, "limits.output_kib") * 1024;
 	c->limits.send_max = c->limits.output_max - 1; /* a list of all channels is longer than any call */
 	if (c->limits.send_max > VARLINK_MESSAGE_MAX)
-		c->limits.send_max = VARLINK_MESSAGE_MAX; /* that clients take */
+		c->limits.send_max = VARLINK_MESSAGE_MAX; /* the limit of clients */
 	list_init(&c->conns);
 	list_init(&c->shares);
 	exec_timer_init(&c->again, s->x, on_again, c);
@@ -100,7 +100,7 @@ uint32_t control_connections(const struct control *c)
 	return c->n_conns;
 }
 
-/* So that whoever may end simd reaches it, whatever others hold. */
+/* Keeps room for users who may end simd, however many connections others hold. */
 static uint32_t room_for(const struct control *c, uid_t uid)
 {
 	uint32_t kept = c->max_conns / 8 < KEPT_MAX ? c->max_conns / 8 : KEPT_MAX;
@@ -109,8 +109,8 @@ static uint32_t room_for(const struct control *c, uid_t uid)
 }
 
 /*
- * Full: who has most connections makes room for one who has fewer, by the newest of those that are no session and no stream.
- * So no few users keep all others out.
+ * If all are in use, the user with most connections loses the newest one without session and stream, in favour of a
+ * user with fewer. So a few users cannot keep all others out.
  */
 static bool make_room(struct control *c, unsigned of_user)
 {
@@ -154,7 +154,7 @@ static int admit(struct control *c, const struct ucred *cred)
 	return 0;
 }
 
-/* simd's own work needs descriptors as well, and the lowest free number is the next one. */
+/* simd needs descriptors for its own work; the lowest free number shows how many are used. */
 static int check_files(int fd)
 {
 	struct rlimit files;
@@ -166,7 +166,7 @@ static int check_files(int fd)
 	if ((rlim_t)fd < files.rlim_cur - kept)
 		return 0;
 	return err_set(-EMFILE,
-		       "fewer than %llu of simd's descriptors are left (ulimit -n %llu), and these it needs itself",
+		       "fewer than %llu of simd's descriptors are left (ulimit -n %llu), and simd needs these itself",
 		       (unsigned long long)kept, (unsigned long long)files.rlim_cur);
 }
 

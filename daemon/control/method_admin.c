@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Methods about simd itself: what it is, its configuration, restarting a bridge, ending it. Thread: simd-main. */
+/*
+ * Methods about simd itself: information, configuration, restarting bridges and processes, shutdown. Thread: simd-main.
+ */
 #include "conn.h"
 
 #include "bridge.h"
@@ -86,7 +88,7 @@ static int no_bridge(const struct simd *s, const char *name)
 		       near_text(&n, "`simctl bridge list` shows those there are", text));
 }
 
-/* One that simd can start again. */
+/* Finds a bridge that simd can restart. */
 static int find_own_bridge(struct call *call, struct bridge **ret)
 {
 	const struct simd *s = call->s;
@@ -123,7 +125,7 @@ static bool goes_up(const char *path)
 	return up;
 }
 
-/* Where the path leads, as far as it is there: symbolic links on the way are followed. path: is cut. False: it leads nowhere. */
+/* Resolves the existing part of path, following symbolic links; cuts path down to it. False: it cannot be resolved. */
 static bool resolve(char *path, char ret[PATH_MAX])
 {
 	struct stat st;
@@ -132,7 +134,7 @@ static bool resolve(char *path, char ret[PATH_MAX])
 	while (!realpath(path, ret)) {
 		end = strrchr(path, '/');
 		if ((errno != ENOENT && errno != ENOTDIR) || lstat(path, &st) == 0 || !end || end == path)
-			return false; /* also at a symbolic link whose target does not exist yet */
+			return false; /* also for a symbolic link whose target does not exist yet */
 		*end = '\0';
 	}
 	return true;
@@ -150,8 +152,8 @@ static bool is_below(const char *dir, const char *connection)
 }
 
 /*
- * Plug-ins that keep data make files of it, with simd's rights. So whoever is another user names no place outside the working directory of
- * bridges, which for the service is its directory of logs. Addresses are no path, and so lie in there.
+ * Plug-ins that store data create files, with simd's rights. So other users may name no place outside the working
+ * directory of bridges, which for the service is its log directory. Addresses are not paths, and so count as inside.
  */
 static int may_connect_to(const struct call *call, const char *connection)
 {
@@ -172,12 +174,15 @@ static int may_connect_to(const struct call *call, const char *connection)
 		return 0;
 	return err_set(
 		-EACCES,
-		"\"%.100s\": only root and simd's own user may name a place outside %.200s, where bridges work; give one without "
-		"\"..\" that is in there, also by its symbolic links",
+		"\"%.100s\": only root and simd's own user may name a path outside %.200s, the directory of bridges; "
+		"give one inside it, without \"..\" and without symbolic links that lead out",
 		connection, dir);
 }
 
-/* By a new process, as it would be after an edit of the configuration: not every plug-in can leave a place for another one. */
+/*
+ * Restarts the bridge with the new connection, as after an edit of the configuration: not every plug-in can change it
+ * while running.
+ */
 static int method_set_bridge_connection(struct call *call)
 {
 	struct bridge *b;

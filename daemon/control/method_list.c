@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Methods that list channels, clients, bridges and the statistics of dispatch. Rates come from sampled
- * counters, so asking costs the data plane nothing.
+ * counters, so a call costs the data plane nothing.
  * Thread: simd-main.
  */
 #include "conn.h"
@@ -94,7 +94,7 @@ static int no_channel(const struct simd *s, const char *full)
 	list_for_each(ch, &s->channels, link)
 		if (ch->typed)
 			near_offer_path(&n, ch->name);
-	return err_set(-ENOENT, "%s: nobody has published a channel of that name; %s", full,
+	return err_set(-ENOENT, "%s: no client has published a channel of that name; %s", full,
 		       near_text(&n, "`simctl list` shows those there are", text));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Services: offering, calling, answering, what there is. Thread: simd-main. */
+/* Methods about services: offering, calling, answering, listing. Thread: simd-main. */
 #include "conn.h"
 
 #include "client.h"
@@ -78,7 +78,7 @@ static int call_waiting(struct call *call, struct service_call *c)
 	return call_parked(call, service_call(call->s, c));
 }
 
-/* Through the connection's own Events stream. */
+/* Sends the answer as an event of the connection's own stream. */
 static void on_tagged(void *arg, int64_t tag, int r, const char *why, json_t *response)
 {
 	struct conn *c = (struct conn *)arg;

@@ -47,7 +47,7 @@ static json_t *hello_json(const struct call *call, const struct session_fds *f)
 			  JX_NEW("fds", fds_json(f)));
 }
 
-/* Its process has exited: what it has sent is still read, and then the end of the stream. */
+/* The client's process has exited: ends the input, so that calls sent before are still read. */
 static void hang_up(struct client **slot)
 {
 	(void)shutdown(container_of(slot, struct conn, cl)->fd, SHUT_RDWR);
@@ -95,7 +95,7 @@ static int method_goodbye(struct call *call)
 
 /* ---- publishers, subscribers, tokens ---- */
 
-/* Of slots that a client populates before it uses them; small ones cost it nothing. */
+/* Bytes of a class's memory that a client should map before use; small classes do not need it. */
 static int64_t memory_bytes(const struct simd *s, int cls)
 {
 	if (cls < 0 || s->pools.c[cls].size < 64 * 1024)
@@ -108,7 +108,7 @@ static int64_t memory_at(const struct simd *s, int cls)
 	return cls >= 0 ? pools_at(&s->pools, cls) : 0;
 }
 
-/* One slot is the last one sent. */
+/* All slots of a publisher but one, which holds the last message sent. */
 static int64_t loans_of(const struct simd *s, const struct publisher *p)
 {
 	return pools_per_publisher(&s->pools, p->pool) - 1;
@@ -154,7 +154,7 @@ static json_t *enlarged_json(const struct simd *s, const struct publisher *p)
 			  JX_INT("memory_at", memory_at(s, p->pool)), JX_INT("memory_bytes", memory_bytes(s, p->pool)));
 }
 
-/* The client publishes as soon as it is answered. */
+/* Answers when dispatch accepts the larger messages: the client publishes as soon as it has the answer. */
 static int answer_when_enlarged(struct call *call, const struct publisher *p)
 {
 	struct enlarged *e = MEM_NEW(struct enlarged);
@@ -258,7 +258,7 @@ static int method_events(struct call *call)
 
 /* ---- the driver, bridges ---- */
 
-/* A driver that does without gets its answers as packets. */
+/* Without the page, a driver gets its answers as packets. */
 static void give_page(struct call *call, json_t *fds, int page_fd, const char *name)
 {
 	int fd = fd_dup(page_fd);

@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-#define BURST_DUR_NS (20 * NS_PER_MS) /* of work at once: the calls of a program that starts */
+#define BURST_DUR_NS (20 * NS_PER_MS) /* work in one go: the calls of a program that starts */
 
 static void share_destroy(struct share *s)
 {
@@ -24,7 +24,7 @@ static void arm(struct share *s)
 		exec_timer_at(&s->timer, s->free_mono_ns);
 }
 
-/* One call of each that waits, until the user has used up its part. */
+/* Runs calls of the waiting connections in turn, until the user's part is used up. */
 static void on_free(void *arg)
 {
 	struct share *s = (struct share *)arg;
@@ -34,7 +34,7 @@ static void on_free(void *arg)
 		struct conn *c = list_first(&s->waiting, struct conn, waiting);
 
 		list_remove(&c->waiting);
-		conn_run(c); /* may end it; s stays: no other callback is inside */
+		conn_run(c); /* may destroy c; s stays: no other callback is running */
 	}
 	arm(s);
 }

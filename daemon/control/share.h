@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much of simd-main's time each user's calls take. A user other than root and simd's own may use half of it, and a burst
- * on top; who wants more waits, one connection after the other. So however many connections it has, and however long its calls
- * take, others' calls wait for one of them.
+ * Limits how much of simd-main's time each user's calls take. A user other than root and simd's own may use half of it,
+ * and a burst on top; beyond that its calls wait, one connection after the other. So however many connections a user
+ * has, and however long its calls take, calls of others wait for at most one of them.
  *
  * Thread: simd-main.
  */
@@ -19,32 +19,32 @@
 struct control;
 struct conn;
 
-struct share {            /* of one user; kept until it has nothing to wait for any more */
+struct share {            /* of one user; kept until nothing of it waits */
 	struct list link; /* control::shares */
 	struct control *c;
 	uid_t uid;
 	bool bound; /* not root, not simd's own user */
 	unsigned refs, n_conns;
-	unsigned open;        /* answers that are to be made: its next call waits for them */
+	unsigned open;        /* answers in progress: its next call waits for them */
 	int64_t free_mono_ns; /* ... and runs from then on */
 	struct list waiting;  /* conn::waiting */
 	struct exec_timer timer;
 };
 
-/* For a connection of that user, or a call of its. NULL: no memory. */
+/* The share of that user, for a connection or a call. NULL: no memory. */
 struct share *share_get(struct control *c, uid_t uid);
 struct share *share_ref(struct share *s);
 void share_put(struct share *s);
 void share_destroy_all(struct control *c);
 
-/* Of others than root and simd's own user: who has most connections. NULL: nobody has any. */
+/* The user with most connections, except root and simd's own user. NULL: there is none. */
 struct share *share_largest(const struct control *c);
 
-/* True: its calls wait, and run when its user may have them run again. */
+/* Returns true if the connection's calls must wait; they run when its user's part allows it. */
 bool share_wait(struct conn *c);
-/* It had something done, from then until now. */
+/* Adds the time from begin_mono_ns until now to the user's work. */
 void share_spent(struct share *s, int64_t begin_mono_ns);
-/* An answer of its takes time, later; then it had that done, from then until now. */
+/* For an answer that is made later: share_open() before it, share_close() with the time when the work began. */
 void share_open(struct share *s);
 void share_close(struct share *s, int64_t begin_mono_ns);
 

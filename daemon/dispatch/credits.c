@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cells of the dispatch page: credits, tokens, and the word that says how a channel's bridges stand.
+ * The cells of the dispatch page: credits, tokens, and the word with a channel's numbers of bridges.
  *
- * Clients claim a cell by compare-and-swap and publish; simd frees it when the message is done. What lies in
- * the page is never trusted: which cells belong to messages in hand is remembered here (channel::busy,
- * dispatch::token_busy), so a cell is freed at most once whatever a client writes.
+ * Clients claim a cell by compare-and-swap and publish; simd frees it when the message is done. The content of the page
+ * is never trusted: channel::busy and dispatch::token_busy have the cells of messages in hand, so a cell is freed at
+ * most once, whatever a client writes.
  *
  * Thread: the dispatch exec's.
  */
@@ -72,7 +72,7 @@ bool credits_take_token(struct dispatch *d, struct d_message *m, uint32_t token_
 	return token_cell == named;
 }
 
-/* Free a cell only for whom it is: a peer that overwrote it has freed it, or stolen it, itself. */
+/* Frees a cell only if it still has that claim: a peer that overwrote it has already freed it, or stolen it. */
 static void free_cell(_Atomic uint64_t *cell, uint64_t claim)
 {
 	uint64_t expect = claim;
@@ -109,7 +109,7 @@ void credits_free_local(struct dispatch *d, struct d_channel *ch, uint64_t claim
 	credit_back(d, ch);
 }
 
-/* Tokens are shared: whose claim is of another shard is left to that one, and of none to the first. */
+/* Shards share the tokens: each handles the claims of its own publishers, the first shard also those of no shard. */
 static bool is_own(const struct dispatch *d, uint64_t claim)
 {
 	uint32_t shard = wire_shard_of(wire_claim_publisher(claim));
@@ -118,8 +118,8 @@ static bool is_own(const struct dispatch *d, uint64_t claim)
 }
 
 /*
- * Nobody's, or of a message that has come to rest, or is further ahead than any that would be taken: somebody has written it here, or
- * into a slot that it was not in use any more.
+ * Whether the claim is invalid: of no publisher, of a message that is already counted, or too far ahead. A client has
+ * written it, here or into a slot that was not its own any more.
  */
 static bool is_strange(const struct dispatch *d, uint64_t claim)
 {
@@ -132,7 +132,7 @@ static bool is_strange(const struct dispatch *d, uint64_t claim)
 	return d_sequence_seen(p, sequence) || sequence - p->sequence > D_SPAN;
 }
 
-/* Whether a claim may go for which there is no message in hand: publisher_id 0 asks for all, UINT32_MAX for strange ones. */
+/* Whether a claim without a message in hand may be freed. publisher_id 0: any; UINT32_MAX: strange ones. */
 static bool matches(const struct dispatch *d, uint64_t claim, uint32_t publisher_id)
 {
 	if (!claim)
@@ -190,9 +190,9 @@ void credits_sweep(struct dispatch *d, struct d_channel *ch, uint32_t publisher_
 }
 
 /*
- * A client whose control socket was lost can claim a cell after its publishers were swept, because it has not
- * noticed yet. Such claims carry a number that no publisher has; once a second they are freed. So are those of messages that have
- * come to rest without them, as somebody had written over the slot's words about them.
+ * A client that has not noticed the loss of its control socket can claim a cell after its publishers were swept. Such
+ * claims have a number that no publisher has, and are freed once a second; so are those of messages that came to rest
+ * without their cells, because a client had overwritten the cell numbers in the slot.
  */
 void credits_sweep_strangers(struct dispatch *d)
 {
@@ -207,7 +207,7 @@ static bool is_claimed(const struct dispatch *d, const struct d_channel *ch)
 	return false;
 }
 
-/* Asked in each turn while somebody waits: first where it was not so the last time. */
+/* Called in each turn while a caller waits; first checks the channel that had a claim last time. */
 bool credits_all_free(struct dispatch *d)
 {
 	struct d_channel *ch = d->by_id[d->claimed_id];
@@ -223,9 +223,10 @@ bool credits_all_free(struct dispatch *d)
 }
 
 /*
- * A client that finds no free cell reads `freed`, sets `waiters`, tries once more and sleeps on `freed`. The fence orders
- * our freeing of cells before our look at `waiters`, so one of both sees the other. Whoever set it before it is cleared has
- * read the old `freed` and does not sleep; all others set it again. So a waiter that was killed costs one wake-up.
+ * A client that finds no free cell reads `freed`, sets `waiters`, tries once more and sleeps on `freed`. The fence
+ * orders the freeing of cells before the read of `waiters` here, so at least one side sees the other. A client that has
+ * set `waiters` before it is cleared has read the old `freed` and does not sleep; all others set it again. So a waiter
+ * that was killed costs one wake-up.
  */
 void credits_wake(struct dispatch *d)
 {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bridges: each has its own bounded queue, its own lanes, its own deadline; none waits for another.
+ * Bridges: each has its own bounded queue, lanes and deadline; none waits for another.
  *
- * A delivery is QUEUED, then OUT on a lane, then free. Its outcome may be known earlier than its end: past the deadline it is decided,
- * but the bridge may still be reading the slot, so it stays OUT until DONE or until the bridge's process has ended.
+ * A delivery is QUEUED, then OUT on a lane, then free. Its outcome may be known before it is free: past the deadline it
+ * is decided, but the bridge may still be reading the slot, so it stays OUT until DONE or until the bridge's process
+ * has exited.
  *
- * A lane is one thread, which takes what comes in turn: so a channel is in order while what is out of it is all on one lane.
+ * A lane is one thread in the bridge, which handles deliveries one by one: so a channel stays in order while all its
+ * deliveries that are out are on one lane.
  *
  * Thread: the dispatch exec's.
  */
@@ -31,7 +33,7 @@ int d_bridge_add(struct dispatch *d, struct d_bridge *b)
 	b->d = d;
 	exec_timer_init(&b->deadline, d->x, expire, b);
 	d->bridges[b->id] = b;
-	d_lossless_away(b); /* it is about to come */
+	d_lossless_away(b); /* its process is expected to attach */
 	return 0;
 }
 
@@ -181,7 +183,7 @@ static void free_delivery(struct d_bridge *b, struct d_delivery *dl)
 	dl->m = NULL;
 	list_remove(&dl->age_link);
 	list_remove(&dl->link);
-	list_prepend(&b->free, &dl->link); /* the warmest is used next */
+	list_prepend(&b->free, &dl->link); /* used next, as it is in the cache */
 	dl->route->open--;
 }
 
@@ -206,10 +208,10 @@ bool d_route_lags(const struct d_route *rt)
 	return false;
 }
 
-/* Once: whoever wants to know more asks for the counter. */
+/* Logged once; the counter has the rest. */
 static void tell_missed(struct d_route *rt)
 {
-	if (rt->slow_told || rt->b->stalled) /* which it says itself */
+	if (rt->slow_told || rt->b->stalled) /* the stall was logged */
 		return;
 	rt->slow_told = true;
 	log_warn("channel %s: bridge %s has fallen behind its other bridges and holds half of the window (%u): it misses "
@@ -246,7 +248,7 @@ enum sim_reason d_bridge_offer(struct d_bridge *b, struct d_route *rt, struct d_
 	return SIM_REASON_NONE;
 }
 
-/* It never reached the bridge. */
+/* Fails a delivery that was never sent to the bridge. */
 static void fail_one_queued(struct d_bridge *b, struct d_delivery *dl, enum sim_reason reason)
 {
 	struct d_message *m = dl->m;
@@ -266,12 +268,12 @@ void d_bridge_fail_queued(struct d_bridge *b, enum sim_reason reason)
 			fail_one_queued(b, dl, reason);
 }
 
-/* It has reached the bridge: the outcome is known now, the slot comes back later. */
+/* Decides a delivery that was sent to the bridge; the slot is released later. */
 void d_bridge_decide_out(struct d_bridge *b, struct d_delivery *dl, enum sim_reason reason)
 {
 	dl->decided = true;
 	if (b->lossless)
-		dl->deadline_mono_ns = b->d->now; /* from which it is late */
+		dl->deadline_mono_ns = b->d->now; /* start of its lateness */
 	list_remove(&dl->age_link);
 	list_append(&b->late, &dl->age_link);
 	b->stats.failed++;
@@ -295,7 +297,7 @@ void d_bridge_arm(struct d_bridge *b, int64_t due_mono_ns)
 	exec_timer_at(&b->deadline, due_mono_ns);
 }
 
-/* By age; when the next one is due. */
+/* Expires deliveries by age. Returns when the next one is due. */
 static int64_t expire_old(struct d_bridge *b)
 {
 	struct d_delivery *dl;
@@ -409,7 +411,7 @@ void d_bridge_done(struct d_bridge *b, const struct lane_done *r)
 
 /* ---- ends ---- */
 
-/* What it has said and nobody has read yet, on whichever lane, comes before its end. */
+/* Packets that the bridge sent before its end are handled first, on all lanes. */
 static void drain_lanes(struct d_bridge *b)
 {
 	struct d_lane *l;
@@ -430,10 +432,10 @@ bool d_bridge_leaves(const struct d_bridge *b)
 	return b->status == SIM_BRIDGE_DISCONNECTED || b->status == SIM_BRIDGE_DISCONNECTING;
 }
 
-/* What is queued waits for the next process, or for bridge_gone(), which says that it died, or for its deadline. */
+/* Queued deliveries wait for the next process, for bridge_gone() (the process has exited), or for their deadline. */
 void d_bridge_broken(struct d_bridge *b, const char *why)
 {
-	bool orderly = d_bridge_leaves(b); /* it had said so */
+	bool orderly = d_bridge_leaves(b); /* it has announced that */
 	bool was = b->status == SIM_BRIDGE_CONNECTED;
 
 	log_at(orderly ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARN, "bridge %s: lane 0 is lost: %s", b->name, why);
@@ -444,7 +446,7 @@ void d_bridge_broken(struct d_bridge *b, const char *why)
 	if (was)
 		d_lossless_away(b);
 	if (b->lossless && !b->waited)
-		d_bridge_fail_queued(b, SIM_REASON_BRIDGE_DIED); /* which has no deadline by its age */
+		d_bridge_fail_queued(b, SIM_REASON_BRIDGE_DIED); /* otherwise they would have no deadline */
 	d_event_bridge_broken(b, why);
 }
 
@@ -476,19 +478,22 @@ void d_bridge_gone(struct d_bridge *b)
 		d_message_unheld(b->d, m);
 	}
 	b->generation = 0;
-	if (b->status != SIM_BRIDGE_DISCONNECTED) /* else it has said why itself: that stays to be read */
+	if (b->status != SIM_BRIDGE_DISCONNECTED) /* otherwise the bridge has reported the reason itself, which stays */
 		change_status(b, SIM_BRIDGE_DISCONNECTED, "");
 }
 
 /* ---- sending ---- */
 
-/* Another bridge has come, whose first lane is one more: further ones go until there are no more than there may be. */
+/* Another bridge has attached, whose first lane may exceed the limit: then further lanes of this one are given up. */
 static bool too_many_lanes(const struct d_bridge *b)
 {
 	return b->n_lanes > 1 && atomic_load_explicit(b->d->all_lanes, memory_order_relaxed) > b->d->lanes_max;
 }
 
-/* The lane with the least to do that can take more, or, if full_too, whose socket can; the first of equals, so that the last ones fall idle. */
+/*
+ * The lane with the least to do that has room, or, if full_too, whose socket has; the first of equals, so that the last
+ * lanes become idle.
+ */
 static struct d_lane *pick_lane(struct d_bridge *b, bool full_too)
 {
 	struct d_lane *l, *best = NULL;
@@ -502,7 +507,10 @@ static struct d_lane *pick_lane(struct d_bridge *b, bool full_too)
 	return best;
 }
 
-/* The next one with room: what is written in order is converted side by side only where neighbours are on different lanes. */
+/*
+ * The next lane with room, in rotation: neighbours of an ordered sequence are converted in parallel only on different
+ * lanes.
+ */
 static struct d_lane *next_lane(struct d_bridge *b)
 {
 	struct d_lane *l, *first = NULL;
@@ -527,10 +535,11 @@ static unsigned batch_size(const struct d_bridge *b, const struct d_lane *l, boo
 }
 
 /*
- * Where a delivery of the route may go now: anywhere, so to `spare`, but what is in order stays where the rest of it is. A lane counts
- * what is not answered yet, also what the bridge has published and awaits its peer for. What can go nowhere else is not held back for that,
- * or who drops the old for the new would never see the new: so many of a channel go in any case. Of which nothing is out one does, so to
- * `any`, or those that have something there would leave it no room, ever. NULL: nowhere.
+ * The lane for a delivery of the route; NULL: it must wait. An unordered channel uses `spare`, any lane with room. An
+ * ordered one stays on the lane that has its other deliveries. A lane counts all that is unanswered, also messages that
+ * the bridge has published and whose peer has not confirmed; so D_ROOM_FIRST of a channel go to its lane even if that
+ * is full, because a bridge that drops old messages for new ones must see the new ones. A channel with nothing out
+ * sends one to `any`, full or not; otherwise the other channels would leave it no room forever.
  */
 static struct d_lane *lane_for(const struct d_route *rt, struct d_lane *spare, struct d_lane *any, bool first_only)
 {
@@ -545,7 +554,7 @@ static struct d_lane *lane_for(const struct d_route *rt, struct d_lane *spare, s
 	return d_lane_room(l) || rt->n_out < D_ROOM_FIRST ? l : NULL;
 }
 
-/* The oldest that can go, and where to; the bridge has something queued. NULL: none can. */
+/* The oldest queued delivery that can go (ret), and its lane; NULL: none can. The queue must not be empty. */
 static struct d_lane *first_to_go(struct d_bridge *b, struct d_delivery **ret)
 {
 	struct d_lane *spare = pick_lane(b, false), *any = spare ? spare : pick_lane(b, true), *l;
@@ -566,12 +575,12 @@ static struct d_lane *first_to_go(struct d_bridge *b, struct d_delivery **ret)
 	return NULL;
 }
 
-/* Those from this one on that can go there too, as far as they are all of lock-step, or none is. */
+/* Collects the deliveries from this one on that can go to the same lane: all of lock-step, or none. */
 static unsigned collect(struct d_bridge *b, struct d_lane *l, struct d_delivery *first,
 			struct d_delivery *v[LANE_BATCH])
 {
 	bool in_order = first->m->in_order;
-	unsigned n = 0, room = batch_size(b, l, in_order), max = room ? room : 1; /* one goes though there is none */
+	unsigned n = 0, room = batch_size(b, l, in_order), max = room ? room : 1; /* one goes even without room */
 
 	for (struct list *at = &first->link; n < max && at != &b->queue; at = at->next) {
 		struct d_delivery *dl = list_entry(at, struct d_delivery, link);
@@ -605,7 +614,7 @@ static void mark_out(struct d_lane *l, struct d_delivery *dl)
 		d_stages_handed(dl->route, dl->m);
 }
 
-/* Whether one more lane would have something to do: of a channel in order there is something on one at a time. */
+/* Whether one more lane would have work: an ordered channel uses one lane at a time. */
 static bool could_use_more(const struct d_bridge *b)
 {
 	const struct d_route *rt;
@@ -631,7 +640,10 @@ static bool has_another(const struct d_lane *l, const struct d_route *rt)
 	return false;
 }
 
-/* A lane has nothing to do, and all that is queued must stay elsewhere: a channel that shares its lane waits until nothing is out of it. */
+/*
+ * If a lane is idle and all queued deliveries must stay on others, a channel that shares its lane waits until nothing
+ * of it is out, and then moves.
+ */
 static void move(struct d_bridge *b)
 {
 	const struct d_lane *l = pick_lane(b, false);
@@ -667,7 +679,7 @@ void d_bridge_pump_due(struct d_bridge *b)
 	bitmap_set(b->d->pumped, b->id);
 }
 
-/* False: it is to be sent first. */
+/* False: the flush could not be sent, and must be sent first. */
 static bool flush_out(struct d_bridge *b)
 {
 	struct d_lane *lane0 = list_first(&b->lanes, struct d_lane, link);
@@ -693,7 +705,7 @@ void d_bridge_flush(struct d_bridge *b, enum d_flush flush)
 	d_bridge_pump(b);
 }
 
-/* What it cannot send now is due again when a lane has room, the bridge is connected, or another process attaches. */
+/* What cannot be sent now is due again when a lane has room, the bridge is connected, or another process attaches. */
 void d_bridge_pump(struct d_bridge *b)
 {
 	bitmap_clear(b->d->pumped, b->id);
@@ -715,7 +727,7 @@ void d_bridge_pump(struct d_bridge *b)
 		n = collect(b, l, first, v);
 		r = d_lane_deliver(l, v, n);
 		if (r < 0)
-			continue; /* the lane is blocked or closed now: another one, or none */
+			continue; /* the lane is blocked or closed now: try another one */
 		for (unsigned i = 0; i < n; i++)
 			mark_out(l, v[i]);
 		l->worked_mono_ns = b->d->now;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Channels: taking slots from the feed, and checking what their headers say.
+ * Channels: takes slots from the feed and checks their headers.
  *
- * The publisher can still write into its slot, so the header is copied once and only the copy is believed.
- * A slot that claims something impossible is answered INVALID if its publisher is known, else only released.
+ * The publisher can still write into its slot, so the header is copied once and only the copy is used. A slot with an
+ * impossible header is answered INVALID if its publisher is known, otherwise only released.
  *
  * Thread: the dispatch exec's.
  */
@@ -62,7 +62,7 @@ void d_channel_free(struct dispatch *d, struct d_channel *ch)
 	mem_free(ch);
 }
 
-/* Deleted channels whose publishers and messages are all gone. */
+/* Frees deleted channels without publishers and messages. */
 void d_channel_reap(struct dispatch *d)
 {
 	struct d_channel *ch, *next;
@@ -97,7 +97,7 @@ void d_channel_feed(struct dispatch *d, struct d_channel *ch, struct d_feed *f)
 	if (ch->feed)
 		d_channel_retire(d, ch);
 	f->generation = d->generation;
-	f->held = 1; /* the channel's own */
+	f->held = 1; /* the channel's own reference */
 	ch->feed = f;
 	d_rung_look(d, ch);
 }
@@ -109,14 +109,14 @@ static void feed_retire(struct dispatch *d, struct d_feed *f)
 }
 
 /*
- * A publisher that dies inside a push damages the queue. The one that replaces it is not at once connected to all publishers,
- * and both get what is published then. So both are taken from, the old one first, and what the fresh one repeats
- * is known by its number; and when it has been connected for a while, it takes over.
+ * A publisher that dies inside a push damages the queue. The fresh feed is not connected to all publishers at once, and
+ * both feeds get what is published meanwhile. So slots are taken from both, the old one first; repeated messages are
+ * recognised by their number; and when the fresh feed has been connected for a while, it replaces the old one.
  */
 void d_channel_renew(struct dispatch *d, struct d_channel *ch, struct d_feed *f)
 {
-	if (!ch->feed || ch->fresh) {          /* the data plane restarts, or a fresh one is on its way */
-		ch->replaced_mono_ns = d->now; /* it was connected as well */
+	if (!ch->feed || ch->fresh) {          /* the data plane restarts, or a replacement is in progress */
+		ch->replaced_mono_ns = d->now; /* this feed was connected as well */
 		d_event_sub_free(d, f->sub, d->generation);
 		mem_free(f);
 		return;
@@ -129,7 +129,10 @@ void d_channel_renew(struct dispatch *d, struct d_channel *ch, struct d_feed *f)
 		exec_timer_at(&d->renew_timer, d->now + D_RENEW_NS);
 }
 
-/* The old one was found empty since, so what lies in it now lies in the fresh one too, where it repeats what was taken. */
+/*
+ * The old feed was found empty since the fresh one is connected, so the fresh one has all that the old one gets now; it
+ * also repeats slots that were taken.
+ */
 static void fresh_takes_over(struct dispatch *d, struct d_channel *ch)
 {
 	ch->feed->replaced_in = ch;
@@ -153,7 +156,7 @@ void d_channel_renewed(struct dispatch *d)
 		if (!ch->fresh)
 			continue;
 		d_rung_look(d, ch);
-		ch->fresh_due = ch->fresh_connected; /* connecting is not one step: not at the first sight of it */
+		ch->fresh_due = ch->fresh_connected; /* not when first seen connected: connecting takes several steps */
 		ch->fresh_connected = ipc_sub_connected(ch->fresh->sub);
 		more = true;
 	}
@@ -187,7 +190,7 @@ bool d_channel_has_data(const struct d_channel *ch)
 
 /* ---- deferring ---- */
 
-/* Somebody waits for what may lie in the feed, besides the bridges. */
+/* Whether a caller besides the bridges waits for what may be in the feed. */
 static bool is_awaited(const struct dispatch *d)
 {
 	return d->hold || d->closing || d->quiet || d->step || d->shut || !list_empty(&d->closing_pubs);
@@ -202,10 +205,10 @@ static bool all_busy(const struct d_channel *ch)
 }
 
 /*
- * While every bridge of the channel has work on all its lanes, what is taken would only lie here. It is left in the
- * feed until one of them answers, so that it then goes out as one packet, and so that slots are released while
- * no newer ones are held, which is when giving back is cheap. The page says so: no bell is needed. An answer is
- * a turn, and if none comes the timer is one; whoever reads the old word has set its bit before the look that follows.
+ * While all lanes of the channel's bridges have work, taken slots would only wait here. So they are left in the feed
+ * until a bridge answers: they then go out as one packet, and slots are released while no newer ones are held, which
+ * makes releasing cheap. The page word tells clients that no bell is needed: an answer starts a turn, and otherwise the
+ * timer does. A client that reads the old word has set its bit before the check that follows.
  */
 bool d_channel_defer(struct dispatch *d, struct d_channel *ch)
 {
@@ -245,7 +248,7 @@ static void log_lie(struct dispatch *d, struct d_channel *ch, const struct sim_s
 		    (unsigned long long)h->sequence, h->publisher_id, what);
 }
 
-/* Who has published a slot that begins without a header, as far as that can be known. */
+/* The publisher of a slot that begins without a header, as far as it can be found. */
 static const char *stranger(const struct d_channel *ch, const struct sim_slot *slot, char *text, size_t len)
 {
 	uint64_t origin = ipc_slot_origin(ch->feed->sub, slot);
@@ -262,7 +265,7 @@ static const char *stranger(const struct d_channel *ch, const struct sim_slot *s
 	return "an iceoryx application outside simd publishes on it, and may push messages out of simd's queue (missing): end it";
 }
 
-/* Once, and again once a minute: it may go on for ever. */
+/* Logged at most once a minute: it may go on forever. */
 static void log_stranger(struct dispatch *d, struct d_channel *ch, const struct sim_slot *slot)
 {
 	char text[DISPATCH_NAME_MAX + 80];
@@ -272,7 +275,7 @@ static void log_stranger(struct dispatch *d, struct d_channel *ch, const struct 
 		    stranger(ch, slot, text, sizeof(text)));
 }
 
-/* Whose slot it is, and a copy of its header; NULL: nobody's that could be answered. */
+/* The slot's publisher, with a copy of its header; NULL: there is no publisher that could be answered. */
 static struct d_publisher *whose(struct dispatch *d, struct d_channel *ch, const struct sim_slot *slot, size_t size,
 				 struct sim_slot *ret)
 {
@@ -287,14 +290,16 @@ static struct d_publisher *whose(struct dispatch *d, struct d_channel *ch, const
 	p = d_publisher_find(d, ret->publisher_id);
 	if (p && p->ch == ch)
 		return p;
-	/* of one that was killed, or that main has told us of since this turn began: who waits for an answer asks again */
+	/*
+	 * of a publisher that was killed, or that main has added since this turn began: the publisher will probe again
+	 */
 	if (!p && (ret->flags & SIM_SLOT_PROBE) && !ret->sequence)
 		return NULL;
 	log_lie(d, ch, ret, p ? "this publisher belongs to another channel" : "no such publisher");
 	return NULL;
 }
 
-/* Its publisher's to write: no time that statistics could not count with. */
+/* The publisher writes this time: it is limited to a range that statistics can use. */
 static int64_t not_after(int64_t now_mono_ns, int64_t mono_ns)
 {
 	return mono_ns >= 0 && mono_ns < now_mono_ns ? mono_ns : now_mono_ns;
@@ -326,8 +331,8 @@ struct d_message *d_channel_message(struct dispatch *d, struct d_publisher *p, c
 }
 
 /*
- * A publisher asks whether simd hears it: after it was made, and after the data plane was restarted. What it
- * had claimed in an earlier generation can never arrive, its library has answered that itself.
+ * A publisher checks whether simd receives from it: after its creation, and after a restart of the data plane. Messages
+ * that it had claimed in an earlier generation cannot arrive any more; its library has completed them itself.
  */
 static void take_probe(struct dispatch *d, struct d_publisher *p, const struct sim_slot *h)
 {
@@ -358,7 +363,9 @@ static const char *lie_in(struct dispatch *d, struct d_message *m, const struct 
 	return NULL;
 }
 
-/* Its publisher has looked too: what it published by the time of the pause is good, however late it is taken. */
+/*
+ * The publisher has checked the pause too: a message published before the pause is accepted, however late it is taken.
+ */
 static bool came_in_pause(const struct dispatch *d, const struct sim_slot *h)
 {
 	return (SIM_LOAD_(&d->clock->flags, __ATOMIC_ACQUIRE) & SIM_CLOCK_PAUSED) &&
@@ -409,7 +416,7 @@ static void take_message(struct dispatch *d, struct d_publisher *p, struct d_fee
 	m = d_channel_accept(d, p, h);
 	credits_take(m, h->credit_cell);
 	m->slot = slot;
-	m->feed->held--; /* the channel has it too */
+	m->feed->held--; /* the channel still holds the feed */
 	m->feed = from;
 	m->feed->held++;
 	if (m->ch->take)
@@ -424,8 +431,8 @@ static void take_message(struct dispatch *d, struct d_publisher *p, struct d_fee
 }
 
 /*
- * A slot is the message that it says it is if its credit is claimed for that one, and it was not here before. Somebody may have
- * written over it; then its message is found to be missing, by the word of its publisher.
+ * A slot counts as the message that it claims to be if its credit is claimed for that message, and the message was not
+ * counted before. If a program has overwritten the header, the publisher's counter row shows the message as missing.
  */
 static bool is_message(struct dispatch *d, struct d_publisher *p, const struct sim_slot *h)
 {
@@ -436,7 +443,7 @@ static bool is_message(struct dispatch *d, struct d_publisher *p, const struct s
 	    !d_sequence_take(d, p, h->sequence))
 		return false;
 	if (h->sequence != next)
-		d_missing_suspect(d, p->ch); /* a publisher's messages come in order: some may be missing */
+		d_missing_suspect(d, p->ch); /* a publisher's messages come in order, so some may be missing */
 	return true;
 }
 
@@ -451,12 +458,13 @@ static void take_stray(struct dispatch *d, struct d_publisher *p, const struct s
 	bool seen = d_sequence_seen(p, h->sequence);
 
 	if (seen && (p->ch->fresh || p->ch->repeats))
-		return; /* the other one of two feeds had it */
+		return; /* it was in the other feed too */
 	if (seen && h->flags & SIM_SLOT_LATCHED && !h->credit_cell && !(h->flags & SIM_SLOT_DISPATCH))
-		return; /* for subscribers that come later: its port, or its simd, is another one now */
+		return; /* for later subscribers; its port, or its simd, is a new one */
 	d_missing_suspect(d, p->ch);
 	if (!seen && !h->credit_cell && !(h->flags & SIM_SLOT_DISPATCH))
-		p->ch->stats.local++; /* without a credit, as its client did not know yet that simd hears it */
+		/* without a credit, because its client did not know yet that simd receives from it */
+		p->ch->stats.local++;
 	else
 		log_lie(d, p->ch, h,
 			seen ? "it was here before, or was completed as missing"
@@ -478,7 +486,7 @@ static void take(struct dispatch *d, struct d_channel *ch, struct d_feed *from, 
 		p->origin = ipc_slot_origin(from->sub, slot);
 	release_now(d, ch, from, slot);
 	if (!p)
-		d_missing_suspect(d, ch); /* it may have been somebody's message */
+		d_missing_suspect(d, ch); /* it may have been a message */
 	else if (message)
 		take_local(d, p, &h);
 	else if (probe)
@@ -488,8 +496,8 @@ static void take(struct dispatch *d, struct d_channel *ch, struct d_feed *from, 
 }
 
 /*
- * The next slot of either feed. One of the fresh feed waits until the old one is found empty after it was taken: what its publisher
- * published before lies there.
+ * The next slot of either feed. A slot of the fresh feed waits until the old feed is found empty after it was taken:
+ * the old one may have earlier messages of its publisher.
  */
 static int take_next(struct dispatch *d, struct d_channel *ch, struct d_feed **ret_from, const void **ret,
 		     size_t *ret_size)
@@ -512,7 +520,7 @@ static int take_next(struct dispatch *d, struct d_channel *ch, struct d_feed **r
 			return 0;
 		}
 		if (!ch->fresh)
-			continue; /* it is the feed now */
+			continue; /* the fresh feed has become the feed */
 		r = ipc_take(ch->fresh->sub, &ch->ahead, &ch->ahead_size);
 		if (r < 0)
 			return r;
@@ -520,8 +528,8 @@ static int take_next(struct dispatch *d, struct d_channel *ch, struct d_feed **r
 }
 
 /*
- * A fresh feed fills up while the old one is taken from, and what is pushed out of it was there as well: until all that it repeats is
- * taken, that is nothing to speak of.
+ * While the old feed is drained, the fresh one may overflow; the slots pushed out were in the old feed as well. So no
+ * warning is logged until all repeated slots are taken.
  */
 static void feed_was_full(struct dispatch *d, struct d_channel *ch, bool repeated)
 {
@@ -546,7 +554,7 @@ unsigned d_channel_drain(struct dispatch *d, struct d_channel *ch, unsigned max)
 			ch->drains++;
 			break;
 		}
-		if (r == -EBADMSG) { /* the next may be one */
+		if (r == -EBADMSG) { /* the next slot may be a message */
 			d->n.invalid++;
 			log_limited(&ch->strangers, d->now, LOG_LEVEL_WARN, "channel %s: %s", ch->name, ipc_why());
 			d_missing_suspect(d, ch);
@@ -555,7 +563,7 @@ unsigned d_channel_drain(struct dispatch *d, struct d_channel *ch, unsigned max)
 		}
 		if (r < 0) {
 			if (r == -ESTALE)
-				ch->drains++; /* nothing can come any more */
+				ch->drains++; /* no slot can come any more */
 			else
 				log_limited(&ch->limit, d->now, LOG_LEVEL_ERROR, "channel %s: cannot take: %s",
 					    ch->name, ipc_why());

@@ -2,9 +2,9 @@
 /*
  * Clients and their publishers: doorbells in, completions out.
  *
- * A client that does not read its completion socket keeps nobody waiting and loses nothing: its messages stay in
- * `owed`, and with them their credits, so that a window is all it can pile up. At most one packet of records
- * (LANE_BATCH) has its cells freed and is not out yet.
+ * A client that does not read its completion socket delays no other client and loses nothing: its messages stay in
+ * `owed`, with their credits, so at most a window of them accumulates. At most one packet of records (LANE_BATCH) has
+ * its cells freed and is not sent yet.
  *
  * Thread: the dispatch exec's.
  */
@@ -55,9 +55,10 @@ void d_client_add(struct dispatch *d, struct d_client *c)
 	}
 	r = exec_io_add(d->x, &c->doorbell, c->doorbell_fd, EXEC_BELL, doorbell_rang, c);
 	if (r < 0) {
-		log_error("client %s: cannot watch its doorbell (%s): its messages wait for others'", c->name,
-			  strerror(-r));
-		/* it still gets its completions: messages are found whenever anything wakes dispatch */
+		log_error("client %s: cannot watch its doorbell (%s): its messages are found only when other events "
+			  "wake dispatch",
+			  c->name, strerror(-r));
+		/* it still gets its completions: any wake-up of dispatch finds its messages */
 	}
 	list_append(&d->clients[c->id % D_HASH], &c->hash_link);
 }
@@ -74,7 +75,7 @@ void d_client_free(struct d_client *c)
 	mem_free(c);
 }
 
-/* Completions that can reach nobody. */
+/* Drops completions that no client can get any more. */
 static void forgive(struct d_client *c)
 {
 	while (!list_empty(&c->owed)) {
@@ -125,7 +126,7 @@ static void can_write(void *arg, uint32_t events)
 	d_turn_end(d);
 }
 
-/* Fills a packet with what is owed; the cells of these messages are free from here on. */
+/* Fills a packet with owed completions; the cells of these messages are free from here on. */
 static unsigned fill(struct d_client *c, struct lane_complete rec[LANE_BATCH])
 {
 	struct d_message *m;
@@ -152,7 +153,7 @@ static ssize_t send_records(struct d_client *c, struct lane_complete *rec, unsig
 	return sendmsg(c->completion_fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* The socket is full: the rest waits. Without memory to watch it the house keeping tries again. */
+/* The socket is full: the rest waits. If it cannot be watched (no memory), keep_house() tries again. */
 static void wait_for_room(struct d_client *c)
 {
 	d_lossless_full(c, true);
@@ -172,7 +173,7 @@ void d_client_flush(struct d_client *c)
 				wait_for_room(c);
 				return;
 			}
-			c->deaf = true; /* the control socket will tell that it is gone */
+			c->deaf = true; /* the close of the control socket will report that */
 			break;
 		}
 		while (n--) {
@@ -189,7 +190,7 @@ void d_client_flush(struct d_client *c)
 
 /* ---- publishers ---- */
 
-/* Numbers of one shard end with the same bits. */
+/* The low bits of all numbers in a shard are equal. */
 static uint32_t bucket(uint32_t publisher_id)
 {
 	return (publisher_id >> WIRE_SHARD_BITS) % D_HASH;
@@ -221,7 +222,7 @@ void d_publisher_add(struct dispatch *d, struct d_publisher *p, uint32_t channel
 	p->ch = ch;
 	p->client = c;
 	strcpy(p->client_name, c->name);
-	p->proved_generation = d->generation; /* it has claimed nothing in an earlier one */
+	p->proved_generation = d->generation; /* it has no claims of an earlier generation */
 	list_append(&d->pubs[bucket(p->id)], &p->hash_link);
 	list_append(&c->pubs, &p->client_link);
 	list_append(&ch->pubs, &p->channel_link);
@@ -238,8 +239,8 @@ void d_publisher_free(struct d_publisher *p)
 }
 
 /*
- * Another publisher may have pushed a slot out of the queue just now, and have it in hand: by a hair, before the queue says that it was
- * full, and where a death has damaged it also while it was not.
+ * Another publisher may just have pushed a slot out of the queue and hold it: shortly before the queue reports that it
+ * was full, and, after a death has damaged it, even if it was not full.
  */
 static bool has_company(const struct d_publisher *p)
 {
@@ -251,7 +252,10 @@ static bool has_company(const struct d_publisher *p)
 	return false;
 }
 
-/* A feed that was replaced is connected until RouDi has removed it: what is pushed there meanwhile we do not take, and it goes with it. */
+/*
+ * A replaced feed stays connected until RouDi has removed it: slots pushed there meanwhile are not taken, and are freed
+ * with it.
+ */
 static bool may_have_strays(const struct dispatch *d, const struct d_publisher *p)
 {
 	const struct d_channel *ch = p->ch;
@@ -260,7 +264,7 @@ static bool may_have_strays(const struct dispatch *d, const struct d_publisher *
 	       (ch->replaced_mono_ns && d->now - ch->replaced_mono_ns < D_REPLACED_NS);
 }
 
-/* What it published lies in the feed already: when that has been found empty once more, nothing of it can come. */
+/* All that it published is in the feed already: once the feed has been found empty, nothing of it can come any more. */
 void d_publisher_close(struct dispatch *d, struct d_publisher *p)
 {
 	if (p->closing)

@@ -2,7 +2,7 @@
 /*
  * Commands: see d_command.h.
  *
- * Thread: d_command() any; d_commands_read() the dispatch exec's.
+ * Thread: d_command() any; d_commands_run() the dispatch exec's.
  */
 #include "d_command.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Commands: how a call of dispatch.h travels to the dispatch exec's thread.
+ * Commands: how a call of dispatch.h reaches the thread of the dispatch exec.
  *
- * Thread: d_command() and the checks any; run() and the look-ups the dispatch exec's.
+ * Thread: d_command() and the checks: any; run() and the look-ups: the dispatch exec's.
  */
 #ifndef DISPATCH_D_COMMAND_H
 #define DISPATCH_D_COMMAND_H
@@ -15,7 +15,7 @@ struct d_command {
 	uint32_t id, id2;
 	uint64_t size;
 	bool flag;
-	/* Owned: freed with the command unless run() took it (and cleared it here). */
+	/* Owned: closed with the command unless run() took it (and cleared it here). */
 	int fd[2];
 	void *object;
 	void (*free_object)(void *object); /* NULL: mem_free */
@@ -27,14 +27,14 @@ struct d_command {
 	void *arg;
 };
 
-/* Sends it, or frees what it owns. 0 or -ENOMEM. */
+/* Sends the command, or frees what it owns. 0 or -ENOMEM. */
 int d_command(struct dispatch *d, struct d_command from);
 #define COMMAND(d, ...) d_command((d), (struct d_command){ .fd = { -1, -1 }, __VA_ARGS__ })
 
-void d_command_free_feed(struct d_feed *f); /* one that was never used */
+void d_command_free_feed(struct d_feed *f); /* Frees a feed that was never used. */
 bool d_command_name_ok(const char *name);
 
-/* What a command names; NULL and a log line when main and dispatch disagree. */
+/* Looks up the object that a command names; NULL, with a log line, if main and dispatch disagree about it. */
 struct d_channel *d_command_channel(struct dispatch *d, uint32_t id, const char *what);
 struct d_bridge *d_command_bridge(struct dispatch *d, uint32_t id, const char *what);
 

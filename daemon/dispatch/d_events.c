@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events and answers to the owner: what happened, read on the owner's exec.
+ * Events and answers for the owner, which handles them on its exec.
  *
- * Without memory an event is lost with a log line; a subscriber is then destroyed at once.
+ * Without memory an event is lost, with a log line; a subscriber is then destroyed at once.
  *
  * Thread: d_event_*: the dispatch exec's; d_events_read: the owner's.
  */
@@ -19,7 +19,7 @@ enum kind { STATUS, BROKEN, STUCK, IDLE, CARRIES, FORGOT, CHANNEL_FREE, REAPED, 
 struct event {
 	struct inbox_item item;
 	enum kind kind;
-	uint32_t id, id2; /* of a bridge, a channel, a generation */
+	uint32_t id, id2; /* numbers of a bridge, a channel, a generation */
 	int result;
 	enum sim_bridge_status status;
 	int64_t late_dur_ns;
@@ -61,7 +61,7 @@ static void send_event(struct dispatch *d, const struct event *from, const char 
 	put(d, e);
 }
 
-/* At most 20 a second of one bridge: one that flips its status without end must not flood main. */
+/* At most 20 a second per bridge: a bridge that changes its status without end must not flood main. */
 void d_event_bridge_status(struct d_bridge *b)
 {
 	struct dispatch *d = b->d;

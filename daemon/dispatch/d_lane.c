@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lanes: the packets of schemas/wire/lane.h on one socket. Nothing that comes in is believed before its
- * length, count and numbers were checked; a lane that breaks the rules is closed, and what was out on it
- * stays held until its process has ended.
+ * Lanes: the packets of schemas/wire/lane.h on one socket. Length, count and numbers of each packet are checked before
+ * use; a lane that breaks the protocol is closed, and its deliveries stay held until the bridge's process has exited.
  *
  * Thread: the dispatch exec's.
  */
@@ -21,9 +20,12 @@ LOG_TOPIC("dispatch");
 
 #define ROOM_MIN   2     /* one in conversion, one behind it */
 #define ROOM_MAX   128   /* two packets */
-#define UNREAD_MAX 4096u /* packets: more than a socket's buffers hold, so that one who goes on writing is left */
+#define UNREAD_MAX 4096u /* more packets than a socket buffers, so that a bridge that keeps writing is cut off */
 
-/* As much as a quarter of a cycle takes: more would only wait there, out of other lanes' reach. */
+/*
+ * Deliveries that the lane can take: a quarter of a cycle's work. More would only wait there, out of reach of other
+ * lanes.
+ */
 unsigned d_lane_room(const struct d_lane *l)
 {
 	const struct d_bridge *b = l->b;
@@ -47,8 +49,8 @@ static void block(struct d_lane *l)
 }
 
 /*
- * Where the bridge receives no more it may still answer what it has, as at its orderly end: the lane is over when it closes it.
- * Where the socket is of no use the reader sees the same, and closes the lane in a safe place.
+ * A bridge that receives no more may still send answers, as in an orderly end: the lane ends when the bridge closes it.
+ * On other errors, the reader sees the shutdown and closes the lane at a safe point.
  */
 static int send_failed(struct d_lane *l)
 {
@@ -66,7 +68,7 @@ static int send_failed(struct d_lane *l)
 	return -e;
 }
 
-/* body and tail: behind the head, whose length is that of both. */
+/* body and tail follow the head; head.length covers both. */
 static int send_packet(struct d_lane *l, struct lane_head head, const void *body, const void *tail, size_t tail_len)
 {
 	struct iovec iov[3] = { { &head, sizeof(head) },
@@ -104,7 +106,7 @@ struct lane_ticket d_lane_ticket(const struct d_bridge *b, unsigned n)
 	return (struct lane_ticket){ before + 1, before & ((UINT64_C(1) << LANE_ROW_SHIFT) - 1) ? before : 0 };
 }
 
-/* Lock-step: with a ticket each, which count once they are sent. */
+/* Lock-step: sends a ticket with each delivery; the tickets count once they are sent. */
 static int send_in_order(struct d_lane *l, struct lane_head head, const struct lane_deliver *rec)
 {
 	struct lane_ticket t[LANE_BATCH];
@@ -158,7 +160,8 @@ static bool lost(struct d_lane *l, const char *why)
 	}
 	if (!d_bridge_leaves(b))
 		log_warn("bridge %s: lane %u is lost: %s", b->name, l->number, why);
-	b->order.ticket = ((b->order.ticket >> LANE_ROW_SHIFT) + 1) << LANE_ROW_SHIFT; /* what was there may be lost */
+	/* tickets on that lane may be lost: a new row begins */
+	b->order.ticket = ((b->order.ticket >> LANE_ROW_SHIFT) + 1) << LANE_ROW_SHIFT;
 	d_lane_close(l);
 	return false;
 }
@@ -187,7 +190,7 @@ static bool read_done(struct d_lane *l, const struct lane_head *h)
 	return true;
 }
 
-/* Text for people and for JSON: lines, printable, ended. */
+/* Copies text for people and JSON: printable lines, terminated. */
 static void clean(char *to, size_t room, const char *from, size_t len)
 {
 	size_t n = 0;
@@ -222,7 +225,7 @@ static bool read_status(struct d_lane *l, const struct lane_head *h)
 	return true;
 }
 
-/* What it reports of a channel that was freed meanwhile is ignored. */
+/* A report about a channel that was freed meanwhile is ignored. */
 static bool read_carries(struct d_lane *l, const struct lane_head *h)
 {
 	const struct lane_carries *c = (const void *)(h + 1);
@@ -263,7 +266,7 @@ static bool read_packet(struct d_lane *l, size_t len)
 	}
 }
 
-/* All that was out is answered: what comes without being asked for is reported like anything else. */
+/* Whether all that was out is answered now: a further packet is read at the next event. */
 static bool was_last(const struct d_lane *l)
 {
 	const struct lane_head *h = (const void *)l->b->d->rx;
@@ -271,7 +274,9 @@ static bool was_last(const struct d_lane *l)
 	return h->op == LANE_DONE && !l->n_out;
 }
 
-/* A reset comes once, before what was sent ahead of it: a bridge closed with something unread of ours. */
+/*
+ * A reset is reported once, ahead of packets sent before it: the bridge closed the socket with unread packets of simd.
+ */
 static ssize_t receive(struct d_lane *l)
 {
 	struct dispatch *d = l->b->d;
@@ -283,7 +288,7 @@ static ssize_t receive(struct d_lane *l)
 	return n;
 }
 
-/* One packet that has come; false: it was refused. */
+/* Handles one received packet; false: it was refused. */
 static bool take_packet(struct d_lane *l, size_t len)
 {
 	return len > sizeof(l->b->d->rx) ? refuse(l, "a packet that is too long") : read_packet(l, len);
@@ -389,7 +394,7 @@ static int open_further(struct d_bridge *b)
 	return r;
 }
 
-/* One of those that all shards may have together is taken before it is opened, and then counts itself. */
+/* Reserves a place among the lanes of all shards before opening; the opened lane then counts itself. */
 int d_lane_open_further(struct d_bridge *b)
 {
 	atomic_uint *lanes = b->d->all_lanes;
@@ -399,11 +404,11 @@ int d_lane_open_further(struct d_bridge *b)
 	return r;
 }
 
-/* All that went out on it is answered, so the bridge has nothing more to say there. */
+/* All its deliveries are answered, so the bridge has nothing more to send on it. */
 void d_lane_retire(struct d_lane *l)
 {
 	(void)d_lane_control(l, LANE_CLOSE, 0, NULL,
-			     0); /* where that does not fit, the end of the socket says it too */
+			     0); /* if the packet does not fit, the close tells the bridge too */
 	d_lane_close(l);
 }
 
@@ -414,7 +419,7 @@ void d_lane_close(struct d_lane *l)
 
 	list_for_each(dl, &l->out, link) {
 		d_bridge_off_lane(dl);
-		dl->sent_mono_ns = b->d->now; /* its time starts again: nothing ahead of it is waited for any more */
+		dl->sent_mono_ns = b->d->now; /* its time restarts: nothing is ahead of it any more */
 	}
 	list_splice(&b->orphans, &l->out);
 	b->n_lanes--;

@@ -2,14 +2,14 @@
 /*
  * Lossless bridges: producers wait for them while they answer, and no longer.
  *
- * A message goes to all bridges of its channel at once, when each lossless one has room: fewer than half of the
- * channel's window, and a free place in its queue. Until then it lies in the channel's backlog, where it keeps
- * its credit; so the window fills up, and the producer waits for as long as the page's word `waited` says so. What was
- * published for a step of lock-step goes in one order for all channels instead, so that each run is the same.
+ * A message goes to all bridges of its channel at once, when each lossless one has room: fewer open deliveries than
+ * half of the channel's window, and a free place in its queue. Until then it waits in the channel's backlog and keeps
+ * its credit; so the window fills up, and producers wait as long as the page's word `waited` is set. Messages of a step
+ * of lock-step wait in one order for all channels instead, so that each run is the same.
  *
- * A lossless bridge that has something to do and answers nothing for its deadline is stalled: what is queued for it
- * fails, and new messages pass it by until it answers again. One whose process simd starts again is waited for
- * up to the same deadline, and keeps its queue; what it was given before is decided when its process ends.
+ * A lossless bridge that has work and gives no answer for its deadline is stalled: its queued deliveries fail, and new
+ * messages skip it until it answers again. A bridge whose process simd restarts is waited for up to the same deadline,
+ * and keeps its queue; deliveries sent to it before are decided when its process exits.
  *
  * Thread: the dispatch exec's.
  */
@@ -31,12 +31,16 @@ static bool wants(const struct d_bridge *b)
 {
 	if (b->asked != DISPATCH_LOSSLESS_AUTO)
 		return b->asked == DISPATCH_LOSSLESS_YES;
-	return b->keeps || mode_on(b->d) || (b->lossless && b->d->n_patient); /* what was promised is kept */
+	/* messages accepted in that mode keep it */
+	return b->keeps || mode_on(b->d) || (b->lossless && b->d->n_patient);
 }
 
 /* ---- who is waited for ---- */
 
-/* Completions that nobody reads hold credits: who waits for those waits for that program, which may be itself. */
+/*
+ * Whether unread completions hold credits: a producer that waits for these would wait for that client, which may be
+ * itself.
+ */
 static bool holds_credits(const struct d_channel *ch)
 {
 	const struct d_publisher *p;
@@ -67,7 +71,7 @@ void d_lossless_full(struct d_client *c, bool full)
 		d_lossless_count(c->d, p->ch);
 }
 
-/* What it has counts its deadline from now on, and not from when it was taken. */
+/* Restarts the deadlines of its deliveries: from now, not from when they were taken. */
 static void no_more(struct d_bridge *b)
 {
 	struct d_delivery *dl;
@@ -87,19 +91,18 @@ void d_lossless_update(struct d_bridge *b)
 	if (was && !b->lossless)
 		no_more(b);
 	if (!was && b->lossless && !list_empty(&b->aging))
-		d_bridge_arm(b, b->d->now); /* by other rules, something may be due earlier */
+		d_bridge_arm(b, b->d->now); /* by other rules, deliveries may be due earlier */
 	waited = b->lossless && !b->stalled && !b->d->closing && (is_connected(b) || b->back_mono_ns);
 	if (b->waited == waited)
 		return;
 	b->waited = waited;
 	if (!waited)
-		exec_timer_at(&b->d->turn,
-			      b->d->now); /* backlogs may flow that nobody looks at in this turn any more */
+		exec_timer_at(&b->d->turn, b->d->now); /* backlogs may flow that this turn does not check any more */
 	list_for_each(rt, &b->routes, bridge_link)
 		d_lossless_count(b->d, rt->ch);
 }
 
-/* What is accepted while all bridges are waited for is delivered like that, also when the mode ends meanwhile. */
+/* A message accepted while all bridges are lossless is delivered like that, also if the mode ends meanwhile. */
 void d_lossless_accept(struct dispatch *d, struct d_message *m)
 {
 	m->patient = mode_on(d);
@@ -237,7 +240,7 @@ static int64_t silent_until(const struct d_bridge *b)
 	return later(b->answered_mono_ns, b->busy_mono_ns) + b->deadline_dur_ns;
 }
 
-/* A lane does one after the other: the time of a delivery begins when it is the next one, or when it was sent. */
+/* A lane handles deliveries one by one: the time of a delivery begins when it becomes the first, or when it is sent. */
 static int64_t out_until(const struct d_bridge *b, const struct d_delivery *dl)
 {
 	return later(dl->sent_mono_ns, dl->lane ? dl->lane->head_mono_ns : 0) + b->deadline_dur_ns;
@@ -245,7 +248,7 @@ static int64_t out_until(const struct d_bridge *b, const struct d_delivery *dl)
 
 static void stall(struct d_bridge *b)
 {
-	log_warn("bridge %s: no answer for %lld ms (dispatch.deadline_ms): it is stalled; messages pass it by "
+	log_warn("bridge %s: no answer for %lld ms (dispatch.deadline_ms): it is stalled; messages skip it "
 		 "(bridge-slow) until it answers",
 		 b->name, (long long)(b->deadline_dur_ns / 1000000));
 	b->stalled = true;
@@ -266,14 +269,14 @@ void d_lossless_answered(struct d_bridge *b)
 static void give_up(struct d_bridge *b)
 {
 	if (b->waited)
-		log_warn("bridge %s is not connected after %lld ms (dispatch.deadline_ms): messages pass it by",
-			 b->name, (long long)(b->deadline_dur_ns / 1000000));
+		log_warn("bridge %s is not connected after %lld ms (dispatch.deadline_ms): messages skip it", b->name,
+			 (long long)(b->deadline_dur_ns / 1000000));
 	b->back_mono_ns = 0;
 	d_bridge_fail_queued(b, SIM_REASON_DISCONNECTED);
 	d_lossless_update(b);
 }
 
-/* One lane that hangs, or one message that is never answered, while others are. */
+/* Decides deliveries on a lane that hangs, or one that is never answered while others are. */
 static int64_t check_out(struct d_bridge *b)
 {
 	struct d_delivery *dl, *next;
@@ -304,7 +307,7 @@ int64_t d_lossless_expire(struct d_bridge *b)
 
 /* ---- away ---- */
 
-/* One that dies of a message it was given is not waited for; one that leaves in good order still answers it. */
+/* A bridge that dies of its first message is not waited for; one that leaves in order still answers its messages. */
 void d_lossless_away(struct d_bridge *b)
 {
 	struct dispatch *d = b->d;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages: from the moment simd holds a slot until slot, cells and completion are all settled.
+ * Messages: from the time when simd holds a slot until slot, cells and completion are all settled.
  *
- * `open` counts deliveries without an outcome: at 0 the completion is decided. `held` counts deliveries that a
- * bridge may still be reading: at 0 the slot goes back. Normally both reach 0 together; after a deadline
- * `held` follows later, and slot, credit and token wait for it.
+ * `open` counts deliveries without an outcome: at 0 the completion is decided. `held` counts deliveries that a bridge
+ * may still be reading: at 0 the slot is released. Normally both reach 0 together; after a deadline `held` follows
+ * later, and slot, credit and token wait for it.
  *
  * Thread: the dispatch exec's.
  */
@@ -16,7 +16,7 @@
 
 LOG_TOPIC("dispatch");
 
-/* Back to its channel: neither slot nor completion is wanted any more. */
+/* Returns the message to its channel: slot and completion are done. */
 static void finish(struct dispatch *d, struct d_message *m)
 {
 	struct d_channel *ch = m->ch;
@@ -35,7 +35,7 @@ static void finish(struct dispatch *d, struct d_message *m)
 		d_rung_look(d, ch);
 }
 
-/* Still in the release list means the slot is not back yet: d_message_release() finishes it then. */
+/* While the slot is in the release list, d_message_release() finishes the message later. */
 static void finish_if_settled(struct dispatch *d, struct d_message *m)
 {
 	if (m->answered && !m->held && !m->slot)
@@ -79,7 +79,7 @@ void d_message_unreported(struct dispatch *d, struct d_message *m)
 	d_message_answered(d, m);
 }
 
-/* Nobody reads the slot any more: it goes back at the end of the turn. */
+/* No bridge reads the slot any more: it is released at the end of the turn. */
 static void give_back(struct dispatch *d, struct d_message *m)
 {
 	if (!m->open && !m->held && m->slot && list_empty(&m->release_link))
@@ -96,7 +96,7 @@ void d_message_outcome(struct dispatch *d, struct d_message *m, enum sim_reason 
 	decide(d, m);
 }
 
-/* Not one bridge is left that carries it: as if there were none. */
+/* If no bridge is left that carries the channel, the outcome is as if there were none. */
 void d_message_not_carried(struct dispatch *d, struct d_message *m)
 {
 	m->carriers--;
@@ -127,7 +127,7 @@ void d_message_offer(struct dispatch *d, struct d_message *m)
 	for (uint32_t i = 0; i < ch->n_routes; i++)
 		lags[i] = d_route_lags(ch->routes[i]); /* before this message counts for any of them */
 	m->carriers = (uint8_t)ch->n_routes;
-	m->open = 1; /* holds the decision back until all were asked */
+	m->open = 1; /* keeps it undecided until all bridges were asked */
 	for (uint32_t i = 0; i < ch->n_routes; i++) {
 		struct d_route *rt = ch->routes[i];
 		enum sim_reason why;
@@ -146,7 +146,7 @@ void d_message_route(struct dispatch *d, struct d_message *m)
 		d_message_offer(d, m);
 }
 
-/* The list is newest first; the library searches what is held from the newest on. */
+/* The list is newest first, because the library searches its held slots from the newest on. */
 void d_message_release(struct dispatch *d)
 {
 	while (!list_empty(&d->release)) {
@@ -174,7 +174,7 @@ static int by_stamp(const void *a, const void *b)
 	c = strcmp(x->ch->name, y->ch->name);
 	if (c)
 		return c;
-	/* numbers are given in the order in which processes happen to come; names are the same in every run */
+	/* publisher numbers depend on the order in which processes connect; names are the same in every run */
 	c = strcmp(x->pub->client_name, y->pub->client_name);
 	if (c)
 		return c;
@@ -244,7 +244,11 @@ void d_message_hold_told(struct dispatch *d, enum dispatch_hold hold)
 {
 	if (hold != DISPATCH_HELD) {
 		if (page_holds(
-			    d)) /* a new round has begun: its end lets go of this too, and a command to hold is on its way */
+			    /*
+			     * a new round has begun: its end releases these messages too, and a command to hold will
+			     * follow
+			     */
+			    d))
 			return;
 		d_message_step(d);
 	}

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages that were published and never arrive: pushed out of simd's queue by an application that publishes without
- * credits, or with a header that somebody has written over. A publisher's counter row says up to which message all have been
- * published. So one up to there that has not been here (d_sequence.c) once all is taken that lay in the feed when the row was
- * read cannot come any more: it completes with `missing`, like any other. What is not published yet stays claimed, however long its
- * client is stopped, copies, or keeps the message to the end of its turn. The row is its client's to write: a lie costs
- * its own messages. Slots and cells are everybody's: what they say makes nothing complete that the row does not.
+ * Messages that were published and never arrive: an application that publishes without credits has pushed them out of
+ * simd's queue, or a program has overwritten their header. A publisher's counter row shows up to which sequence all
+ * messages have been published. So a message up to there that was not counted (d_sequence.c) after all slots were taken
+ * that were in the feed when the row was read cannot come any more: it completes with `missing`, like any other. An
+ * unpublished message stays claimed, however long its client is stopped, copies, or keeps the message until the end of
+ * its turn. The client writes the row itself: a false value affects only its own messages. All clients can write slots
+ * and cells, so these alone never make a message complete as missing.
  *
  * Thread: the dispatch exec's.
  */
@@ -24,7 +25,7 @@ static bool is_behind(struct dispatch *d, struct d_publisher *p)
 	return p->looked > p->sequence;
 }
 
-/* Whether messages have been published that have not been here. */
+/* Whether the channel has published messages that are not counted. */
 static bool look(struct dispatch *d, struct d_channel *ch)
 {
 	struct d_publisher *p;
@@ -35,7 +36,7 @@ static bool look(struct dispatch *d, struct d_channel *ch)
 	return any;
 }
 
-/* Take all that lay in the feed until now; no queue holds more. False: there is no room for it at present. */
+/* Takes all that is in the feed now; no queue holds more. False: no room for it at present. */
 static bool take_all(struct dispatch *d, struct d_channel *ch)
 {
 	uint64_t before = ch->drains;
@@ -54,8 +55,8 @@ static void log_missing(struct dispatch *d, const struct d_publisher *p, uint64_
 }
 
 /*
- * Without a claim it is not known what it was: somebody has written over that, or it was before simd heard its publisher. Then it counts
- * for nothing, but who waits for it is answered.
+ * Completes a message as missing. Without a claim (overwritten, or made before simd received from the publisher) the
+ * message is not known; then it is not counted, but a waiting client gets its answer.
  */
 static void miss(struct dispatch *d, struct d_publisher *p, uint64_t sequence)
 {
@@ -72,7 +73,7 @@ static void miss(struct dispatch *d, struct d_publisher *p, uint64_t sequence)
 		log_missing(d, p, sequence);
 }
 
-/* True: it completes; false: there is no room for that at present. */
+/* Returns true if the message completes; false: no room for it at present. */
 static bool give_up(struct dispatch *d, struct d_publisher *p, uint64_t sequence)
 {
 	uint64_t local = wire_claim(p->id, sequence) | WIRE_CLAIM_LOCAL;
@@ -82,14 +83,14 @@ static bool give_up(struct dispatch *d, struct d_publisher *p, uint64_t sequence
 		return false;
 	if (!d_sequence_take(d, p, sequence))
 		return true;
-	if (cell) /* nobody waits for it */
+	if (cell) /* a local message: no client waits for it */
 		credits_free_local(d, p->ch, local, cell);
 	else
 		miss(d, p, sequence);
 	return true;
 }
 
-/* Of what was published when it was looked at, that which is still not there. True: all of it completes. */
+/* Gives up the messages that were published at the last check and are still not there. True: all of them complete. */
 static bool give_up_seen(struct dispatch *d, struct d_channel *ch)
 {
 	struct d_publisher *p;
@@ -109,7 +110,7 @@ static void check(struct dispatch *d, struct d_channel *ch)
 	if (!ch->feed || !d->ipc || !look(d, ch))
 		return;
 	if (!take_all(d, ch) || !ipc_alive(d->ipc) || !give_up_seen(d, ch))
-		d_missing_suspect(d, ch); /* again in the next turn */
+		d_missing_suspect(d, ch); /* check again in the next turn */
 }
 
 void d_missing_suspect(struct dispatch *d, struct d_channel *ch)

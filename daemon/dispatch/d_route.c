@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Routes: which bridges carry which channels, and what each bridge reports of that. A bridge is sent its channels as
- * soon as it is connected. One that it refuses keeps its route, behind those that are in use, until the bridge says
- * otherwise or another process attaches: nothing goes there, and no completion waits for it or fails by it.
+ * Routes: which bridges carry which channels, and what each bridge reports of them. A bridge gets its channels
+ * announced when it is connected. A channel that it refuses keeps its route, after those in use, until the bridge
+ * reports otherwise or another process attaches: no message goes there, and no completion waits for it or fails because
+ * of it.
  *
  * Thread: the dispatch exec's.
  */
@@ -13,7 +14,7 @@
 #include "mem.h"
 #include "printable.h"
 
-#define REPORTS_MAX (2 * WIRE_CHANNELS_MAX) /* a second of one bridge; the rest comes with the next house keeping */
+#define REPORTS_MAX (2 * WIRE_CHANNELS_MAX) /* per bridge and second; the rest follows at the next keep_house() */
 
 static uint32_t n_all(const struct d_channel *ch)
 {
@@ -45,7 +46,7 @@ static void insert(struct d_channel *ch, struct d_route *rt)
 	ch->routes[ch->n_routes++] = rt;
 }
 
-/* The order of those that stay is kept: it decides whose reason a message gets. */
+/* Keeps the order of the others: it decides whose reason a message gets. */
 static void take_out(struct d_channel *ch, uint32_t i)
 {
 	uint32_t last = n_all(ch) - 1;
@@ -162,7 +163,8 @@ static bool same(const struct d_route *rt, int32_t result, const char *said, siz
 void d_route_reported(struct d_route *rt, int32_t result, const char *text, size_t name_len, size_t len)
 {
 	char said[D_TEXT];
-	size_t n = printable(said, sizeof(said) - 1, text, name_len) + 1; /* room for the other's end at least */
+	/* leaves room at least for the other text's NUL */
+	size_t n = printable(said, sizeof(said) - 1, text, name_len) + 1;
 
 	n += printable(said + n, sizeof(said) - n, text + name_len, len - name_len) + 1;
 	if (same(rt, result, said, n))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which channels a turn looks at: those that rang (a bit of the dispatch page, set by whoever published), and those of which
- * something is left from an earlier look. A bit is cleared before its channel is looked at: what is published afterwards
- * sets it again. Bits are hints, which any client can set and clear: once a second all channels are looked at.
+ * Which channels a turn checks: those that rang (a bit in the dispatch page, set by a publisher's client), and those
+ * with slots left from an earlier check. A bit is cleared before its channel is checked: a later publish sets it again.
+ * Bits are hints that any client can set and clear: once a second all channels are checked.
  *
  * Thread: the dispatch exec's.
  */
@@ -22,7 +22,7 @@ void d_rung_look_all(struct dispatch *d)
 		d_rung_look(d, ch);
 }
 
-/* Bits of deferred channels stay, so that their clients need not set them again. */
+/* Skips deferred channels: their bits stay set, so that clients need not set them again. */
 static uint64_t rung(struct dispatch *d, uint32_t w)
 {
 	return atomic_load_explicit(&d->rung->word[w], memory_order_relaxed) & ~d->deferred[w];
@@ -42,7 +42,8 @@ void d_rung_collect(struct dispatch *d)
 		any = true;
 	}
 	if (any)
-		atomic_thread_fence(memory_order_seq_cst); /* whoever saw them set has published before we look */
+		/* a client that saw its bit set has published before the check that follows */
+		atomic_thread_fence(memory_order_seq_cst);
 }
 
 bool d_rung_pending(struct dispatch *d)
@@ -53,7 +54,7 @@ bool d_rung_pending(struct dispatch *d)
 	return false;
 }
 
-/* Those whose bridges have answered meanwhile, or that have waited for long enough: these are looked at in any case. */
+/* Ends deferrals whose bridges have answered, or whose time is over: these channels are checked in any case. */
 static void end_deferrals(struct dispatch *d)
 {
 	bitmap_for_each(id, d->deferred, d->n_ids) {
@@ -66,7 +67,7 @@ static void end_deferrals(struct dispatch *d)
 	}
 }
 
-/* Whether it is left alone in this round. */
+/* Whether the channel is deferred in this round. */
 static bool is_deferred(struct dispatch *d, struct d_channel *ch, bool busy)
 {
 	bool asked = ch->asked;
@@ -75,7 +76,7 @@ static bool is_deferred(struct dispatch *d, struct d_channel *ch, bool busy)
 	return busy && !asked && d_channel_defer(d, ch);
 }
 
-/* Asked once for all channels, of which there may be a thousand. */
+/* Checked once for all channels, of which there may be a thousand. */
 static bool any_busy(const struct dispatch *d)
 {
 	bitmap_for_each(id, d->loaded, DISPATCH_BRIDGES_MAX)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What of a publisher has been here: taken from the feed, or given up as missing. Nothing is so twice. A publisher numbers its
- * messages without gaps; the newest may be far from the oldest that is not here (d_missing.c), but not by more than what
- * a client waits for. What is further is no message of it: somebody has written over the slot.
+ * Which messages of a publisher are counted: taken from the feed, or given up as missing; each once. A publisher
+ * numbers its messages without gaps; the newest may be ahead of the oldest missing one (d_missing.c), but by no more
+ * than a client waits for. A slot with a number further ahead is not its message: a program has overwritten it.
  *
  * Thread: the dispatch exec's.
  */
@@ -34,7 +34,7 @@ void d_sequence_skip(struct d_publisher *p)
 		go_on_after(p, published(p));
 }
 
-/* The oldest that it has claimed of those up to this one; 0: none. */
+/* The oldest sequence up to this one that it has claimed; 0: none. */
 static uint64_t first_claimed(const struct dispatch *d, const struct d_publisher *p, uint64_t up_to)
 {
 	const struct wire_channel *w = &d->page->channel[p->ch->id];
@@ -53,8 +53,8 @@ static uint64_t first_claimed(const struct dispatch *d, const struct d_publisher
 }
 
 /*
- * What a publisher sent before this simd heard it is nobody's to answer. Where that ends its oldest claim tells; if somebody has written
- * over that, it is not further back than a window.
+ * Messages that a publisher sent before this simd received from it are not answered. Its oldest claim shows where they
+ * end; if that was overwritten, at most a window back.
  */
 void d_sequence_begin(const struct dispatch *d, struct d_publisher *p, uint64_t up_to)
 {
@@ -67,7 +67,10 @@ void d_sequence_begin(const struct dispatch *d, struct d_publisher *p, uint64_t 
 	go_on_after(p, first ? first - 1 : up_to - p->ch->cells);
 }
 
-/* A claim tells half of a sequence, its slot the other half: of the first one, that is where its publisher says that it is. */
+/*
+ * A claim has half of a sequence number, its slot the whole: the first one is accepted if both and the publisher's row
+ * agree.
+ */
 static bool begin_with(const struct dispatch *d, struct d_publisher *p, uint64_t sequence)
 {
 	if (sequence <= p->sequence || wire_claim_sequence(wire_claim(p->id, sequence), published(p)) != sequence)

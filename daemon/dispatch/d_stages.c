@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stages: how long a channel's messages take to be taken, handed to a lane and answered. Counted for channels alone for which
- * somebody has asked, so that all others pay a comparison; what is counted in is made when it is asked for.
+ * Stages: how long a channel's messages take to be taken, sent on a lane, and answered. Only counted for channels for
+ * which a client has requested it; others pay one comparison. Histograms are allocated at the first request.
  *
  * Thread: the dispatch exec's.
  */
@@ -13,11 +13,11 @@
 void d_stages_taken(struct dispatch *d, struct d_message *m, int64_t publish_mono_ns)
 {
 	m->take_mono_ns = exec_now(d->x);
-	if (publish_mono_ns >= 0 && publish_mono_ns <= m->take_mono_ns) /* its publisher's to write */
+	if (publish_mono_ns >= 0 && publish_mono_ns <= m->take_mono_ns) /* its publisher writes this time */
 		histogram_add(m->ch->take, m->take_mono_ns - publish_mono_ns);
 }
 
-/* One that was taken before anybody had asked is not counted. */
+/* A message taken before the first request is not counted. */
 static void add(struct dispatch *d, struct histogram *h, const struct d_message *m)
 {
 	if (m->take_mono_ns)
@@ -34,7 +34,7 @@ void d_stages_answered(const struct d_route *rt, const struct d_message *m)
 	add(rt->b->d, &rt->stages->answer, m);
 }
 
-/* What is not counted yet is from here on. */
+/* Starts counting for the channel and each route that is not counted yet. */
 static int begin(struct d_channel *ch)
 {
 	ch->take = ch->take ? ch->take : MEM_NEW(struct histogram);

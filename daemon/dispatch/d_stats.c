@@ -51,7 +51,7 @@ static void totals(const struct dispatch *d, struct dispatch_stats *s)
 	quantiles(s);
 }
 
-/* Into ret, if it is not NULL; returns how many there are. */
+/* Fills ret, if not NULL; returns the number of pairs. */
 static uint32_t slow_pairs(const struct dispatch *d, struct dispatch_slow_stats *ret)
 {
 	const struct d_channel *ch;
@@ -70,14 +70,14 @@ static uint32_t slow_pairs(const struct dispatch *d, struct dispatch_slow_stats 
 	return n;
 }
 
-/* A snapshot, or a sum, and the arrays behind it in one block. */
+/* A snapshot or a sum, with its arrays in one block. */
 struct block {
 	struct dispatch_stats s;
 	struct dispatch_shard_stats *shards;
 	struct dispatch_channel_stats *channels;
 	struct dispatch_bridge_stats *bridges;
 	struct dispatch_slow_stats *slow;
-	struct histogram queue, publish; /* of a sum */
+	struct histogram queue, publish; /* used by a sum */
 };
 
 static struct block *block_new(const struct dispatch_stats *n)

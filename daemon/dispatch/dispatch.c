@@ -34,7 +34,9 @@ void d_turn_begin(struct dispatch *d)
 	d->now = exec_now(d->x);
 	d->in_turn = true;
 	atomic_store_explicit(&d->shard->awake, 1, memory_order_relaxed);
-	/* after the bell was taken note of; whoever reads the old number has set its bit before the fence in fall_asleep() */
+	/*
+	 * after the bell was read; a client that reads the old number has set its bit before the fence in fall_asleep()
+	 */
 	atomic_store_explicit(&d->shard->turns, ++d->turns, memory_order_release);
 }
 
@@ -48,7 +50,7 @@ static void flush_clients(struct dispatch *d)
 	}
 }
 
-/* Slots first: credits count slots. Completions last: cells are free before the client hears of it. */
+/* Slots first, because credits count slots. Completions last: cells are free before the client is notified. */
 static void settle(struct dispatch *d)
 {
 	d_message_release(d);
@@ -81,7 +83,7 @@ static bool fall_asleep(struct dispatch *d)
 	return false;
 }
 
-/* What was published without a credit, or by nobody we know, set no bit. */
+/* Messages published without a credit, or by an unknown publisher, set no bit. */
 static bool feeds_empty(struct dispatch *d)
 {
 	struct d_channel *ch;
@@ -115,7 +117,10 @@ static void call_all(struct dispatch *d, struct d_waiter **list)
 	}
 }
 
-/* All of it is completed. Once in each second of its time bridges flush: the same bytes in each run, unlike by a timer. */
+/*
+ * The step is completed. In each second of simulated time bridges flush once, so that the bytes are the same in each
+ * run, unlike with a timer.
+ */
 static void step_ended(struct dispatch *d)
 {
 	int64_t sim_s = d->step_sim_ns / D_HOUSE_NS;
@@ -127,7 +132,7 @@ static void step_ended(struct dispatch *d)
 	call_all(d, &d->step);
 }
 
-/* A client may hold a claim that it has not published yet: nothing would tell, so look again soon. */
+/* A client may hold a claim that it has not published yet: no event reports that, so check again soon. */
 static void tell_waiters(struct dispatch *d)
 {
 	if (d->quiet && is_quiet(d))
@@ -150,12 +155,12 @@ void d_turn_end(struct dispatch *d)
 		drain(d);
 		d_missing_run(d);
 		pump(d);
-		settle(d); /* of what was refused */
+		settle(d); /* for refused messages */
 		d_rung_defer(d);
 		asleep = fall_asleep(d);
 	}
 	if (!asleep)
-		exec_timer_at(&d->turn, d->now); /* stay awake: go on after the others */
+		exec_timer_at(&d->turn, d->now); /* stay awake: continue after other events */
 	if (!list_empty(&d->closing_pubs))
 		d_publisher_reap(d);
 	d_channel_reap(d);
@@ -172,7 +177,7 @@ static void next_turn(void *arg)
 	d_turn_end(d);
 }
 
-/* A turn may have run them since they were posted. */
+/* An earlier turn may have run them already. */
 static void commands_came(void *arg)
 {
 	struct dispatch *d = arg;
@@ -202,7 +207,7 @@ static void flush_again(struct dispatch *d)
 				list_append(&d->owing, &c->owing_link);
 }
 
-/* Once a second; where lanes close sooner than that, as soon. */
+/* Due once a second, or as often as lanes may close. */
 static void next_house(struct dispatch *d)
 {
 	exec_timer_at(&d->house, d->now + (d->idle_dur_ns < D_HOUSE_NS ? d->idle_dur_ns : D_HOUSE_NS));
@@ -338,7 +343,7 @@ static void free_bridges(struct dispatch *d)
 
 static void free_clients(struct dispatch *d)
 {
-	for (unsigned i = 0; i < D_HASH; i++) /* all of them first: each hangs on a client of any bucket */
+	for (unsigned i = 0; i < D_HASH; i++) /* all publishers first: their clients may be in any bucket */
 		while (!list_empty(&d->pubs[i]))
 			d_publisher_free(list_first(&d->pubs[i], struct d_publisher, hash_link));
 	for (unsigned i = 0; i < D_HASH; i++)
@@ -346,7 +351,7 @@ static void free_clients(struct dispatch *d)
 			d_client_free(list_first(&d->clients[i], struct d_client, hash_link));
 }
 
-/* The events that this causes are dropped, and with them the subscribers are destroyed. */
+/* Drops the events that this causes; subscribers in them are destroyed. */
 void dispatch_destroy(struct dispatch *d)
 {
 	if (!d)
@@ -358,8 +363,8 @@ void dispatch_destroy(struct dispatch *d)
 	exec_timer_cancel(&d->defer_timer);
 	exec_timer_cancel(&d->renew_timer);
 	exec_timer_cancel(&d->house);
-	close_lanes(d);  /* what is out on them is of channels */
-	free_clients(d); /* they hang on channels, channels on bridges */
+	close_lanes(d);  /* their deliveries refer to channels */
+	free_clients(d); /* publishers refer to channels, channels to bridges */
 	while (!list_empty(&d->channels)) {
 		struct d_channel *ch = list_first(&d->channels, struct d_channel, link);
 

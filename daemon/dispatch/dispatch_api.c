@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What main asks of dispatch about the data plane, clients, channels and publishers. Each public function checks
- * and copies on the caller's thread, where memory may be allocated, and leaves the rest to a small function
- * that runs on the dispatch exec's.
+ * Main's calls about the data plane, clients, channels and publishers. Each public function checks and copies its
+ * arguments on the caller's thread, where memory may be allocated, and posts a small function that runs on the dispatch
+ * exec's thread.
  *
- * Thread: public functions any; run_*() the dispatch exec's.
+ * Thread: public functions: any; run_*(): the dispatch exec's.
  */
 #include <errno.h>
 #include <string.h>
@@ -50,8 +50,8 @@ int dispatch_set_ipc(struct dispatch *d, struct ipc *ipc, uint32_t iox_generatio
 }
 
 /*
- * First what can still be taken would be, but the generation is over: what lies in the feeds is lost, and its
- * publishers' libraries answer it themselves.
+ * No slots are taken first, because the generation has ended: messages in the feeds are lost, and their publishers'
+ * libraries complete them.
  */
 static void run_restart_begin(struct dispatch *d, struct d_command *c)
 {
@@ -88,7 +88,7 @@ static void run_channel_sub(struct dispatch *d, struct d_command *c)
 
 static void run_channel_renew(struct dispatch *d, struct d_command *c)
 {
-	struct d_channel *ch = d->by_id[c->id]; /* it may just have been freed */
+	struct d_channel *ch = d->by_id[c->id]; /* NULL: it was freed meanwhile */
 
 	if (!ch)
 		d_event_sub_free(d, c->feed->sub, d->generation);
@@ -363,7 +363,7 @@ int dispatch_publisher_del(struct dispatch *d, uint32_t publisher_id)
 	return COMMAND(d, .run = run_publisher_del, .id = publisher_id);
 }
 
-/* Known to the channel alone, so that nothing can be published by it. */
+/* Added only to the channel, so that no slot is accepted as its message. */
 static void run_publisher_again(struct dispatch *d, struct d_command *c)
 {
 	struct d_publisher *p = c->object;
@@ -387,7 +387,7 @@ int dispatch_publisher_again(struct dispatch *d, uint32_t publisher_id, uint32_t
 /* ---- control ---- */
 
 /*
- * All that was published before this command: it lies in the queues by now, and no queue holds more than its depth.
+ * Takes all that was published before this command: it is in the queues by now, and no queue holds more than its depth.
  */
 static void drain_all(struct dispatch *d)
 {
@@ -421,7 +421,7 @@ int dispatch_hold(struct dispatch *d, enum dispatch_hold hold)
 static void run_freewheel(struct dispatch *d, struct d_command *c)
 {
 	if (!c->flag)
-		drain_all(d); /* what was accepted while it ran free */
+		drain_all(d); /* accept what was published while freewheeling */
 	d->freewheel = c->flag;
 	d_lossless_update_all(d);
 }
@@ -468,7 +468,7 @@ int dispatch_quiet(struct dispatch *d, dispatch_fn fn, void *arg)
 static void run_step(struct dispatch *d, struct d_command *c)
 {
 	drain_held(d);
-	d->step_sim_ns = SIM_LOAD_(&d->clock->sim_ns, __ATOMIC_ACQUIRE); /* which stands until the step has ended */
+	d->step_sim_ns = SIM_LOAD_(&d->clock->sim_ns, __ATOMIC_ACQUIRE); /* stays the same until the step has ended */
 	d_message_step(d);
 	add_waiter(&d->step, c);
 }
@@ -541,7 +541,7 @@ int dispatch_stats(struct dispatch *d, dispatch_stats_fn fn, void *arg)
 	return COMMAND(d, .run = run_stats, .object = answer);
 }
 
-/* A channel that nobody publishes any more may be gone by now. */
+/* The channel may have been freed meanwhile. */
 static void run_stages(struct dispatch *d, struct d_command *c)
 {
 	struct d_channel *ch = d->by_id[c->id];

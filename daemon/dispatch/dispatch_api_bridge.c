@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What main asks of dispatch about bridges and routes; as dispatch_api.c.
+ * Main's calls about bridges and routes; as dispatch_api.c.
  *
- * Thread: public functions any; run_*() the dispatch exec's.
+ * Thread: public functions: any; run_*(): the dispatch exec's.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The dispatch thread pool: see pool.h. This file alone in dispatch makes threads; the state machines never do.
+ * The dispatch thread pool: see pool.h. Only this file of dispatch makes threads.
  *
- * A loop's descriptor lies in the pool's epoll one-shot: who gets its event has the loop, and hands it back by arming the
- * descriptor again, which reports at once what came meanwhile. The epoll keeps ready loops in the order in which they became
- * ready, so one that is taken has become ready after each that was taken before it was last armed: that bounds how long
- * it has waited, without a clock beside the queue.
+ * The descriptor of each loop is in the pool's epoll, one-shot: the thread that gets its event owns the loop, and
+ * returns it by arming the descriptor again, which at once reports events that came meanwhile. The epoll keeps ready
+ * loops in the order in which they became ready. So a loop that is taken became ready after every loop taken before it
+ * was last armed: that bounds its waiting time, without a time stamp in the queue.
  *
- * Thread: serve() and what it calls the pool's; the rest the owner's. `lock` is a leaf.
+ * Thread: serve() and the functions it calls: the pool's threads; the others: the owner's. `lock` is a leaf.
  */
 #include "pool.h"
 
@@ -30,25 +30,25 @@
 
 LOG_TOPIC("dispatch");
 
-#define NO_WAIT_NS (20 * NS_PER_US) /* a wait that ends sooner did not wait for anything */
+#define NO_WAIT_NS (20 * NS_PER_US) /* a wait that ends sooner found the event already there */
 
 struct loop {
 	struct exec *x;
-	struct exec_post first;        /* its first turn sets its alarm */
-	_Atomic int64_t armed_mono_ns; /* when it was handed back */
+	struct exec_post first;        /* a first turn, which sets its alarm */
+	_Atomic int64_t armed_mono_ns; /* when it was last returned to the epoll */
 };
 
 struct pool {
 	struct pool_options o;
 	int epoll_fd, stop_fd;
-	unsigned max, n_threads; /* of threads */
+	unsigned max, n_threads; /* numbers of threads */
 	pthread_t threads[POOL_THREADS_MAX];
 	struct loop loops[POOL_EXECS_MAX];
 
 	pthread_mutex_t lock;
 	pthread_cond_t wanted;  /* with lock: granted or stopping */
 	unsigned granted;       /* wake-ups that no thread has taken yet; guarded by lock */
-	int64_t woken_mono_ns;  /* the last one; guarded by lock */
+	int64_t woken_mono_ns;  /* time of the last one; guarded by lock */
 	bool stopping;          /* guarded by lock */
 	_Atomic unsigned awake; /* written under lock */
 
@@ -57,12 +57,12 @@ struct pool {
 	_Atomic uint64_t turns;
 	struct exec_post tick_on;
 	struct exec_timer tick;
-	uint64_t turns_seen; /* the owner's */
+	uint64_t turns_seen; /* used by the owner */
 };
 
 /* ---- waking and sleeping ---- */
 
-/* One at a time: the last one must have had the time to take what waits. */
+/* Wakes one thread at a time: the last one must have had time to take what waits. */
 static void wake_one(struct pool *p, int64_t now_mono_ns)
 {
 	if (atomic_load_explicit(&p->awake, memory_order_relaxed) >= p->max)
@@ -77,7 +77,7 @@ static void wake_one(struct pool *p, int64_t now_mono_ns)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* False: the last one stays. */
+/* False: it is the last one, and stays awake. */
 static bool may_sleep(struct pool *p)
 {
 	bool yes;
@@ -125,7 +125,7 @@ static bool somebody_waits(const struct pool *p)
 	return poll(&f, 1, 0) > 0;
 }
 
-/* A ready loop, and not one turn has ended for a whole tick: all threads are inside long ones, or wait for a CPU. */
+/* If a loop is ready and no turn has ended for a whole tick, all threads are inside long turns, or wait for a CPU. */
 static void on_tick(void *arg)
 {
 	struct pool *p = arg;
@@ -144,10 +144,10 @@ static void on_tick(void *arg)
 /* ---- serving ---- */
 
 struct shift {                 /* what a thread knows since it was woken */
-	int64_t since_mono_ns; /* what it takes now has become ready later than that */
-	int64_t busy_mono_ns;  /* since when it has not found the epoll empty */
-	int64_t ended_mono_ns; /* its last turn */
-	bool idle;             /* it had to wait for that one */
+	int64_t since_mono_ns; /* a loop taken now became ready after that */
+	int64_t busy_mono_ns;  /* when it last found the epoll empty */
+	int64_t ended_mono_ns; /* end of its last turn */
+	bool idle;             /* it had to wait for the last event */
 };
 
 static int hand_back(struct pool *p, struct loop *l, int op, int64_t now_mono_ns)
@@ -177,8 +177,8 @@ static void take_turn(struct pool *p, struct loop *l, struct shift *s)
 }
 
 /*
- * Whether something is ready is asked first only under load, where the answer is yes: else each message would cost a system
- * call more. A wait that was none tells that load begins.
+ * Polls without waiting first only under load, when an event is likely; otherwise that would cost each message one more
+ * system call. A wait that ended at once shows that load begins.
  */
 static int wait_ready(struct pool *p, struct epoll_event *ev, struct shift *s)
 {
@@ -199,7 +199,7 @@ static int wait_ready(struct pool *p, struct epoll_event *ev, struct shift *s)
 	return n;
 }
 
-/* The next loop that is ready. 0: none for the idle time; -1: the pool ends. */
+/* The next ready loop. 0: none within the idle time; -1: the pool ends. */
 static int next_loop(struct pool *p, struct loop **ret, struct shift *s)
 {
 	struct epoll_event ev;
@@ -211,7 +211,7 @@ static int next_loop(struct pool *p, struct loop **ret, struct shift *s)
 	return n && !ev.data.ptr ? -1 : n;
 }
 
-/* Until there is nothing to do for the idle time. False: the pool ends. */
+/* Runs loops until there is no work for the idle time. False: the pool ends. */
 static bool serve(struct pool *p)
 {
 	int64_t now = mono_now_ns();
@@ -319,7 +319,7 @@ int pool_create(const struct pool_options *o, struct pool **ret)
 	exec_timer_init(&p->tick, o->owner, on_tick, p);
 	for (unsigned i = 0; i < o->n; i++)
 		p->loops[i].x = o->execs[i];
-	p->max = o->threads < o->n ? o->threads : o->n; /* more would have nothing to serve */
+	p->max = o->threads < o->n ? o->threads : o->n; /* more threads would have nothing to run */
 	if (o->n > 1)
 		r = watch_loops(p);
 	if (r == 0)

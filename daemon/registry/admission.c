@@ -14,12 +14,12 @@
 #define KIB 1024ull
 #define MIB (1024ull * KIB)
 
-/* Room for the slot header and iceoryx's alignment beside a body of round size. */
+/* A slot for a body of round size, with the slot header and iceoryx's alignment. */
 #define BODY(n) ((n) + sizeof(struct sim_slot) + POOL_SLOT_ALIGN)
 
 /*
- * As many as there can be: of the small ones for all the publishers and subscribers of iceoryx, of the large ones what it manages of one
- * size. A large message has a class that is at most half as large again.
+ * The counts are upper limits: for small slots enough for all publishers and subscribers that iceoryx allows, for large
+ * ones the most that iceoryx can manage of one size. The class of a large message is at most half as large again.
  */
 static const struct pool_class ladder[] = {
 	{ .size = 256, .count = 131072 },           { .size = 1 * KIB, .count = 65536 },
@@ -28,7 +28,7 @@ static const struct pool_class ladder[] = {
 	{ .size = BODY(1 * MIB), .count = 4000 },
 };
 
-/* Half MiB. */
+/* in half MiB */
 static const uint64_t large[] = { 3,  4,  5,  6,   8,   10,  12,  16,  20,  24,  32,  40,  48,
 				  64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 768, 1024 };
 
@@ -75,7 +75,7 @@ int64_t pools_slot_bytes(const struct pools *p, int cls)
 	return pools_chunk_bytes(p, cls) + POOL_CHUNK_ENTRY;
 }
 
-/* The slots of a class that must have memory when `reserved` of them are reserved. */
+/* Slots of a class that must have memory if `reserved` of them are reserved. */
 static uint32_t demand(const struct pools *p, unsigned i, uint64_t reserved)
 {
 	const struct pool_class *c = &p->c[i];
@@ -146,7 +146,7 @@ uint32_t pools_window(uint64_t slot_size, uint32_t count)
 		{ 128 * KIB, POOL_WINDOW_SMALL }, { 512 * KIB, 32 }, { 2 * MIB, 12 }, { 6 * MIB, 8 }, { 12 * MIB, 4 },
 	};
 
-	/* the rate of one producer is a window a round through three processes; but many channels shall fit the class */
+	/* a producer sends one window per round through three processes; but many channels must fit into the class */
 	if (slot_size <= 1 * KIB && count / 16 >= WIRE_WINDOW_MAX)
 		return WIRE_WINDOW_MAX;
 	for (unsigned i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
@@ -165,7 +165,10 @@ static struct pool_class *find(struct pools *p, uint64_t size)
 	return NULL;
 }
 
-/* The window of a channel of the rig, its publishers, and two subscribers that hold as many. c: its class, NULL: none yet. */
+/*
+ * Slots for a channel listed by a rig: its window, its publishers, and two subscribers that hold as much. c: its class;
+ * NULL: unknown yet.
+ */
 static uint32_t need_of(struct conf_view ch, uint64_t size, const struct pool_class *c)
 {
 	uint32_t window = (uint32_t)conf_int(ch, "window");
@@ -173,7 +176,7 @@ static uint32_t need_of(struct conf_view ch, uint64_t size, const struct pool_cl
 	if (!window)
 		window = pools_window(size, c ? c->count : 0);
 	return 3 * window + (uint32_t)conf_int(ch, "publishers") * POOL_PER_PUBLISHER +
-	       8; /* or fewer, of the largest */
+	       8; /* fewer in the largest classes */
 }
 
 static void count_listed(struct pools *p, struct conf_view ch)
@@ -328,7 +331,10 @@ uint32_t pools_left(const struct pools *p, int cls)
 	return more < left ? (uint32_t)more : left;
 }
 
-/* The largest classes have few slots, since iceoryx manages no more of one size: a publisher there has fewer out at once. */
+/*
+ * The largest classes have few slots, because iceoryx manages only so many bytes of one size: there a publisher holds
+ * fewer.
+ */
 uint32_t pools_per_publisher(const struct pools *p, int cls)
 {
 	uint32_t count = p->c[cls].count;
@@ -338,7 +344,7 @@ uint32_t pools_per_publisher(const struct pools *p, int cls)
 	return count > 8 ? 3 : 2;
 }
 
-/* Of what "pools" lists a queue may take all: who wrote that has counted. */
+/* A queue may take all slots of a class of "pools": the administrator has planned them. */
 uint32_t pools_queue_max(const struct pools *p, int cls)
 {
 	const struct pool_class *c = &p->c[cls];
@@ -406,7 +412,7 @@ static int commit(struct pools *p, int cls, uint32_t slots, uint32_t asked, cons
 	if (bytes > (p->found ? p->max - pools_committed_bytes(p) : pools_room(p)))
 		return refuse_bytes(p, cls, asked, bytes, what);
 	r = p->memory->commit(p->memory_arg, (unsigned)cls, slots);
-	if (r == -ENOSPC) /* somebody else was faster */
+	if (r == -ENOSPC) /* another process has taken the memory meanwhile */
 		return refuse_bytes(p, cls, asked, bytes, what);
 	if (r == 0)
 		c->committed = slots;

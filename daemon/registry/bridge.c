@@ -38,7 +38,7 @@ LOG_TOPIC("bridge");
 _Static_assert(CONFIG_BRIDGES_MAX == DISPATCH_BRIDGES_MAX && CONFIG_CARRIERS_MAX == DISPATCH_ROUTES_MAX,
 	       "what the configuration allows is what dispatch takes");
 
-/* A lane must take a batch of descriptors, and a channel's definition, without the dispatch thread waiting. */
+/* A lane must take a batch of descriptors and a channel's definition without making the dispatch thread wait. */
 #define LANE_BUFFER (1 << 20)
 
 struct bridge *bridge_find(struct simd *s, const char *name)
@@ -86,7 +86,10 @@ static enum dispatch_lossless lossless(struct conf_view v)
 	return conf_bool(v, "lossless") ? DISPATCH_LOSSLESS_YES : DISPATCH_LOSSLESS_NO;
 }
 
-/* Known before its process is there, so by the plug-in's name or file: publishers do not change their kind when it comes. */
+/*
+ * Decided by the name or file of the plug-in, before the bridge's process runs, so that publishers keep their kind when
+ * it comes.
+ */
 static bool links_machines(const char *plugin)
 {
 	const char *slash = strrchr(plugin, '/');
@@ -149,7 +152,7 @@ int bridge_create_all(struct simd *s)
 	return 0;
 }
 
-struct wanted { /* a file that a bridge of a rig names; kind: bridge or converter */
+struct wanted { /* a file named by a bridge of a rig; kind: bridge or converter */
 	const char *rig, *bridge, *kind, *key, *name;
 };
 
@@ -168,7 +171,7 @@ static void offer(void *arg, const char *name)
 	}
 }
 
-/* Of those that are there, the one that is like it: "; did you mean logging?", or "". */
+/* "; did you mean logging?", naming the most similar existing file; "": none is similar. */
 static const char *like_it(const struct wanted *w, const char *const *dirs, char text[NEAR_TEXT_MAX])
 {
 	struct like l = { .near = { .word = w->name } };
@@ -180,7 +183,9 @@ static const char *like_it(const struct wanted *w, const char *const *dirs, char
 	return text;
 }
 
-/* <kind>_<name>.so in one of the directories; a path is taken as it is. ret_path: mem_free(), NULL when it is a path. */
+/*
+ * Finds <kind>_<name>.so in the directories; a path is used as it is. ret_path: mem_free(); NULL if the name is a path.
+ */
 static int find_file(const struct wanted *w, const char *const *dirs, char **ret_path)
 {
 	char list[ERR_WHY_MAX] = "", near[NEAR_TEXT_MAX];
@@ -225,7 +230,7 @@ int bridge_find_converter(const char *rig, struct conf_view v, size_t i, const c
 			 dirs, ret_path);
 }
 
-/* A bridge that is started from outside may see other folders than we do: what it looks for may be there. */
+/* A bridge that simd does not start may see other directories, so a file missing here may exist there. */
 static int tolerated(const struct bridge *b, int r)
 {
 	if (r == 0 || !b->external)
@@ -282,7 +287,7 @@ static const char *listed_as(const struct bridge *b, const char *key, const char
 	return config_listed_as(b->view, b->rig->prefix, key, full);
 }
 
-/* Whether its globs match; full names, or relative to the rig's prefix. */
+/* Whether the bridge's globs (full names, or relative to the rig's prefix) match the channel. */
 static bool lists(const struct bridge *b, const struct channel *ch)
 {
 	return (b->links || !ch->inbound) && listed_as(b, "channels", ch->name) != NULL;
@@ -320,7 +325,8 @@ static int route(struct simd *s, struct channel *ch)
 
 		if (!lists(b, ch))
 			continue;
-		if (n++ == DISPATCH_ROUTES_MAX) /* where globs meet that config_check_carriers() does not see through */
+		/* globs can overlap in ways that config_check_carriers() does not detect */
+		if (n++ == DISPATCH_ROUTES_MAX)
 			return err_set(-E2BIG,
 				       "channel %s: more than %d bridges list it: take it out of some, with \"!%s\" in "
 				       "their \"channels\"",
@@ -421,9 +427,9 @@ static int watch(struct bridge *b, const struct client *cl)
 {
 	int r;
 
-	if (cl->process->fd < 0) /* its hang-up is all we have */
+	if (cl->process->fd < 0) /* only the closed socket shows the exit */
 		return 0;
-	/* without it, what the bridge is reading would be freed at a hang-up */
+	/* otherwise the slots that the bridge reads would be freed when the socket closes */
 	r = fd_dup(cl->process->fd);
 	if (r >= 0) {
 		b->exit_fd = r;
@@ -538,7 +544,7 @@ int bridge_name_topic(const struct client *cl, const char *channel, bool inbound
 	int r;
 
 	if (!cl->bridge)
-		return err_set(-EPERM, "client %s is no bridge: it has no topics", cl->name);
+		return err_set(-EPERM, "client %s is not a bridge, so it has no topics", cl->name);
 	if (!channel_name_ok(channel) || *channel != '/')
 		return err_set(-EINVAL, "\"%.60s\" is not the full name of a channel", channel);
 	printable(shown_name, sizeof(shown_name), name, strlen(name));
@@ -568,7 +574,7 @@ static json_t *inbound(const struct rig *rig)
 	return a;
 }
 
-/* What the rig configures for /clock, for a bridge that lists it; else null. named: not just by "*". */
+/* The rig's configuration of /clock, if the bridge lists it; else null. "named": listed by more than just "*". */
 static json_t *clock_config(const struct bridge *b)
 {
 	const char *as = listed_as(b, "channels", CLOCK_CHANNEL);
@@ -604,7 +610,7 @@ json_t *bridge_config(const struct bridge *b)
 
 static void on_status(void *user, uint32_t id, enum sim_bridge_status status, const char *detail)
 {
-	size_t n = strcspn(detail, "\n"); /* of the sentence */
+	size_t n = strcspn(detail, "\n"); /* length of the sentence */
 	struct simd *s = (struct simd *)user;
 	struct bridge *b = by_id(s, id);
 	struct channel *ch;
@@ -615,7 +621,7 @@ static void on_status(void *user, uint32_t id, enum sim_bridge_status status, co
 		log_limited(&b->limit, exec_now(s->x), LOG_LEVEL_INFO, "bridge %s: %s%s%.*s", b->name,
 			    sim_bridge_status_name(status), n ? ": " : "", (int)n, detail);
 	b->status = status;
-	printable(b->detail, sizeof(b->detail), detail, n); /* where it is cut, it is cut between characters */
+	printable(b->detail, sizeof(b->detail), detail, n); /* printable() cuts between characters */
 	snprintf(b->other_clocks, sizeof(b->other_clocks), "%s", detail[n] ? detail + n + 1 : "");
 	list_for_each(ch, &s->channels, link) {
 		if (ch->n_publishers && lists(b, ch))
@@ -662,7 +668,7 @@ static void on_broken(void *user, uint32_t id, const char *why)
 	struct bridge *b = by_id((struct simd *)user, id);
 
 	if (b && b->pid && !b->s->stopping)
-		end(b, why, false); /* most likely it is dying, and its own exit status counts */
+		end(b, why, false); /* most likely the process is exiting, and its own exit status says more */
 }
 
 static void on_stuck(void *user, uint32_t id, int64_t late_dur_ns)

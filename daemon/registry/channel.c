@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Channels: making, typing, sizing, opening. Who publishes and subscribes is in pubsub.c.
+ * Channels: creation, type, size, opening. Publishers and subscribers are in pubsub.c.
  * Thread: simd-main.
  */
 #include "channel.h"
@@ -26,9 +26,9 @@
 
 LOG_TOPIC("channel");
 
-#define WAITS_DUR_NS  (100 * NS_PER_MS)  /* so much waiting for credits, in all, is worth a warning */
-#define TYPE_TEXT_MAX (128 * 1024)       /* of one definition: it must fit a lane packet with its channel */
-#define TYPES_KEPT    (16 * 1024 * 1024) /* of all definitions; beyond, channels without anybody are forgotten */
+#define WAITS_DUR_NS  (100 * NS_PER_MS)  /* total time waited for credits that is worth a warning */
+#define TYPE_TEXT_MAX (128 * 1024)       /* per definition: it must fit into a lane packet with its channel */
+#define TYPES_KEPT    (16 * 1024 * 1024) /* all definitions together; above it, unused channels are forgotten */
 
 struct channel *channel_find(struct simd *s, const char *full_name)
 {
@@ -43,7 +43,7 @@ struct channel *channel_find(struct simd *s, const char *full_name)
 
 /* ---- making ---- */
 
-/* The rig whose list names the channel, else the one that asks. */
+/* Finds the channel's entry in a rig's list; the rig that has one replaces the requesting one. */
 static void find_view(struct channel *ch)
 {
 	struct simd *s = ch->s;
@@ -97,7 +97,7 @@ static void channel_free(struct channel *ch)
 	mem_free(ch);
 }
 
-/* The channel that has been without anybody for longest, and that dispatch does not have. keep: but this one; NULL: any. */
+/* The channel that has been unused and closed for longest, except `keep` (may be NULL). */
 static struct channel *oldest_idle(struct simd *s, const struct channel *keep)
 {
 	struct channel *ch, *best = NULL;
@@ -208,7 +208,9 @@ int channel_check_type(const struct channel *ch, const char *type, const char *h
 	return 0;
 }
 
-/* What a client leaves behind is not kept without end: definitions are what of a channel can be long. */
+/*
+ * Sets the definition. Definitions are the large part of a channel, so above TYPES_KEPT unused channels are forgotten.
+ */
 static void set_text(struct channel *ch, char *text)
 {
 	struct simd *s = ch->s;
@@ -248,7 +250,7 @@ int channel_set_type(struct channel *ch, const json_t *type)
 
 /* ---- size ---- */
 
-/* What others have reserved for this channel in its class. */
+/* Slots that the subscribers of this channel would reserve in its class. */
 static uint32_t reserved_by_subscribers(const struct channel *ch)
 {
 	struct subscriber *sub;
@@ -276,7 +278,7 @@ static bool window_given(const struct channel *ch)
 	return ch->view.obj && conf_int(ch->view, "window") > 0;
 }
 
-/* The rig's, or the one of such messages. */
+/* The window set by the rig, or the default for such messages. */
 static uint32_t usual_window(const struct channel *ch, uint64_t slot_size, int cls)
 {
 	return window_given(ch) ? ch->window : pools_window(slot_size, ch->s->pools.c[cls].count);
@@ -297,7 +299,7 @@ uint32_t channel_window_least(const struct channel *ch, uint64_t slot_size, int 
 	return kept || window < POOL_WINDOW_LEAST ? window : POOL_WINDOW_LEAST;
 }
 
-/* A window that no rig asks for gives way where there is no room, beside `others` of the class. */
+/* Reserves the window and `others` slots of the class; without room, a window that no rig sets is halved. */
 static int reserve_window(struct channel *ch, int cls, uint32_t *window, uint32_t others)
 {
 	int r;
@@ -324,7 +326,9 @@ static int move(struct channel *ch, int cls, uint32_t *window)
 	return 0;
 }
 
-/* A publisher of larger messages claims only these cells, once it is answered; earlier claims in the others end as usual. */
+/*
+ * From its answer on, a publisher of larger messages uses only these cells; earlier claims in other cells end as usual.
+ */
 static int resize_open(struct channel *ch)
 {
 	atomic_store(&ch->s->layout_page->info[ch->id].window, ch->window);
@@ -368,7 +372,7 @@ void channel_widen(struct channel *ch, uint32_t more)
 		return;
 	ch->reserved += more;
 	ch->window += more;
-	(void)resize_open(ch); /* without it dispatch counts on fewer than there can be */
+	(void)resize_open(ch); /* if this fails, dispatch counts with a smaller window than there is */
 }
 
 /* ---- open and closed ---- */
@@ -384,7 +388,7 @@ static int make_sub(struct channel *ch, struct ipc_sub **ret)
 	r = ipc_sub_create(s->dataplane.ipc, ch->name, &o, ret);
 	if (r < 0) {
 		err_set(r, "channel %s: simd cannot subscribe to it: %s", ch->name, ipc_why());
-		if (r == -ESTALE) /* it has ended before, and nobody has said why */
+		if (r == -ESTALE) /* the generation has ended without a reported reason */
 			err_set(r, "%s (iceoryx: %s)", err_why(), ipc_end_error(s->dataplane.ipc));
 		if ((r == -ETIMEDOUT || r == -ESTALE) && s->ops && s->ops->dataplane_broken)
 			s->ops->dataplane_broken(s->user, err_why());
@@ -394,7 +398,7 @@ static int make_sub(struct channel *ch, struct ipc_sub **ret)
 	return 0;
 }
 
-/* Dispatch takes a subscriber whatever it answers: one that it refuses is destroyed by now. */
+/* Dispatch owns the subscriber even if it refuses the call: it has destroyed it by then. */
 static int count_taken(struct simd *s, int r)
 {
 	if (r < 0)
@@ -447,7 +451,7 @@ int channel_open(struct channel *ch, bool inbound)
 	if (ch->open && ch->inbound == inbound)
 		return 0;
 	if (ch->open)
-		channel_close(ch); /* it goes to other bridges from now on */
+		channel_close(ch); /* its messages go to other bridges from now on */
 	if (ch->closing)
 		return err_set(-EAGAIN, "channel %s is just being closed; try again in a moment", ch->name);
 	if (s->n_simd_subs + s->n_subscribers >= s->limits.subscribers)
@@ -608,7 +612,7 @@ int channel_resubscribe_all(struct simd *s)
 
 static uint64_t sane(uint64_t v)
 {
-	return v > INT64_MAX ? INT64_MAX : v; /* a peer wrote it: it must at least print */
+	return v > INT64_MAX ? INT64_MAX : v; /* a peer wrote the number: it must at least be printable */
 }
 
 static uint64_t add(uint64_t a, uint64_t b)
@@ -644,7 +648,7 @@ void channel_totals(const struct channel *ch, struct totals *ret)
 		totals_add(ret, p->counters);
 }
 
-/* Once a channel; the total is in `simctl dispatch`. */
+/* Warns once per channel; `simctl dispatch` shows the total. */
 static void warn_of_waits(struct channel *ch, const struct totals *t)
 {
 	if (ch->waits_reported || t->wait_dur_ns < WAITS_DUR_NS)

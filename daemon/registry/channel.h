@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Channels and who is in them: the registry's data side. A channel comes into being with its
- * first publisher or subscriber (or the rig's entry) and keeps its number and totals until simd ends, unless
- * its place is needed; it is "open" while dispatch subscribes to it.
+ * Channels, with their publishers and subscribers. A channel is made for its first publisher or subscriber (or by a
+ * rig's entry) and keeps its number and totals until simd ends, unless its place is needed. It is "open" while dispatch
+ * subscribes to it.
  *
  * Thread: simd-main. All quantities are bounded by struct simd_limits and the admission.
  */
@@ -28,11 +28,11 @@ struct client;
 struct rig;
 struct simd;
 
-/* Totals of publishers that no longer exist, and the sum over all when asked for. */
+/* Totals of publishers that no longer exist; in channel_totals() the sum over all. */
 struct totals {
 	uint64_t messages, bytes, last_mono_ns;
-	uint64_t accepted;    /* of the messages: for dispatch */
-	uint64_t wait_dur_ns; /* for credits */
+	uint64_t accepted;    /* messages for dispatch */
+	uint64_t wait_dur_ns; /* time that publishers waited for credits */
 	uint64_t dropped[SIM_REASON_COUNT];
 };
 
@@ -42,34 +42,36 @@ struct channel {
 	uint32_t id; /* index in the dispatch page */
 	char name[CHANNEL_NAME_MAX + 1];
 	const struct rig *rig; /* NULL: none */
-	struct conf_view view; /* the rig's entry; .obj NULL: none */
+	struct conf_view view; /* the channel's entry in the rig; .obj NULL: none */
 
-	bool typed; /* somebody has advertised it */
+	bool typed; /* a publisher has given it a type */
 	char type[SIM_TYPE_NAME_MAX + 1], hash[17];
-	char *type_json; /* the definition as it was sent; mem_free */
+	char *type_json; /* type definition as it was sent; mem_free */
 	uint64_t max_body, slot_size;
-	int pool;        /* class of slot_size; -1: not known yet */
-	uint32_t window; /* how many of its messages may be in flight; 0: not known yet */
-	uint32_t cells; /* its claims are in the first so many cells: the largest window that it can have while it is open */
-	uint32_t shard; /* of dispatch */
-	bool open;      /* dispatch takes from it */
-	bool inbound;   /* what bridges bring in: dispatched only to those that connect machines */
-	bool closing;   /* dispatch is emptying it; channel_freed() follows */
-	bool replaced;  /* closing, and another one has its name already */
+	int pool;        /* class of slot_size; -1: unknown yet */
+	uint32_t window; /* messages that may be in flight; 0: unknown yet */
+	/* the first so many cells hold its claims: the largest window that it can have while it is open */
+	uint32_t cells;
+	uint32_t shard; /* shard of dispatch */
+	bool open;      /* dispatch subscribes to it */
+	/* its messages come from bridges, and dispatch gives them only to bridges that connect machines */
+	bool inbound;
+	bool closing;  /* dispatch is emptying it; channel_freed() follows */
+	bool replaced; /* closing, and another channel has its name already */
 	bool ordered;
-	bool waits_reported; /* that producers wait has been logged */
+	bool waits_reported; /* the warning about waiting producers was logged */
 
 	struct list publishers;  /* publisher::in_channel */
 	struct list subscribers; /* subscriber::in_channel */
 	uint32_t n_publishers, n_subscribers;
-	uint32_t depth;    /* queue of dispatch's subscriber */
-	uint32_t reserved; /* slots of the window in its pool; 0 while it is not open */
+	uint32_t depth;    /* queue depth of dispatch's subscriber */
+	uint32_t reserved; /* slots reserved for its window; 0: not open */
 	struct totals closed;
 	struct rate rate;
 	int64_t renewed_mono_ns; /* when its subscribers were last replaced; 0: never */
-	bool renew_due;          /* they are to be */
-	int64_t shrinks_mono_ns; /* since when its queues are to be shorter, where some are; 0: never */
-	int shrinks_pool;        /* the class in which that is to make room */
+	bool renew_due;          /* its subscribers are to be replaced */
+	int64_t shrinks_mono_ns; /* when some of its queues were last asked to shrink; 0: never */
+	int shrinks_pool;        /* class that the shrinking makes room in */
 	int64_t idle_mono_ns;    /* when its last publisher or subscriber left */
 };
 
@@ -81,7 +83,7 @@ struct publisher {
 	int pool; /* class in which its slots are reserved */
 	uint64_t max_body;
 	char host[SIM_HOST_NAME_MAX + 1]; /* "": this machine */
-	struct wire_counters *counters;   /* in the client's page: hostile until proven otherwise */
+	struct wire_counters *counters;   /* in the client's page: not to be trusted */
 };
 
 struct subscriber {
@@ -89,82 +91,104 @@ struct subscriber {
 	struct channel *ch;
 	struct client *cl;
 	uint32_t id, depth;
-	uint32_t wanted;  /* the depth that its client has asked for */
-	uint32_t offered; /* the one that it is to have (queues.h); 0: that */
-	int pool;         /* class in which it is reserved; -1: the channel has none yet */
+	uint32_t wanted;  /* depth that its client requested */
+	uint32_t offered; /* depth that its client is asked to change to (queues.h); 0: no change */
+	int pool;         /* class in which its queue is reserved; -1: the channel has no class yet */
 	uint32_t reserved;
 };
 
-/* What the bridges must know of channels. */
+/* Calls from channels to the bridges. */
 struct channel_events {
-	/* The shard of all bridges that list it; 0: none does. */
+	/* The shard of the bridges that list the channel; 0 also if no bridge does. */
 	uint32_t (*shard)(const struct channel *ch);
-	/* Whether a bridge to other machines lists it. */
+	/* Whether a bridge to other machines lists the channel. */
 	bool (*linked)(const struct channel *ch);
-	/* Dispatch takes from it now: notify dispatch which bridges carry it. Negative errno: it stays without them. */
+	/*
+	 * Dispatch has subscribed to the channel: tells dispatch which bridges carry it. Negative: some or all bridges
+	 * are missing.
+	 */
 	int (*opened)(struct simd *s, struct channel *ch);
-	/* Its number is free again. */
+	/* The channel's number is free again. */
 	void (*freed)(struct simd *s, uint32_t id);
 };
 
 #define HELD_BY_SUBSCRIBER 2 /* slots that a subscriber is expected to hold beside its queue */
 
-/* The deeper of the queue that it has and the one that it may be making. */
+/* The larger of its present queue and the one that its client may be making. */
 static inline uint32_t subscriber_holds(const struct subscriber *sub)
 {
 	return sub->offered > sub->depth ? sub->offered : sub->depth;
 }
 
-/* Exact full name, or NULL. */
+/* Looks up the full name; NULL: no such channel. */
 struct channel *channel_find(struct simd *s, const char *full_name);
-/* Find or make. -EINVAL name, -EMFILE. */
+/*
+ * Finds the channel or makes it. -EINVAL: invalid name; -EMFILE: too many channels; -EAGAIN: idle ones are being
+ * closed.
+ */
 int channel_get(struct simd *s, const struct rig *rig, const char *name, struct channel **ret);
-/* Give it a type, or compare it with the one it has. type: {"name","hash",...}. -EMEDIUMTYPE, -EINVAL, -E2BIG. */
+/*
+ * Sets the channel's type, or compares it with the present one. type: {"name","hash",...}. -EMEDIUMTYPE, -EINVAL,
+ * -E2BIG.
+ */
 int channel_set_type(struct channel *ch, const json_t *type);
-/* Tell its publishers how many subscribe, in the layout page. */
+/* Writes the number of subscribers to the layout page, for its publishers. */
 void channel_show_subscribers(const struct channel *ch);
 /*
- * A channel that nobody publishes any more may come back with another type: *ch is then a fresh one of that
- * name with its subscribers and totals, while dispatch empties the old one.
+ * A channel without publishers may get another type: *ch is then a new channel of that name with the subscribers and
+ * totals of the old one, which dispatch empties.
  */
 int channel_retype(struct channel **ch, const json_t *type);
-/* -EMEDIUMTYPE when it is known to have another. NULL: any. */
+/* -EMEDIUMTYPE if the channel is known to have another type or hash. NULL: any. */
 int channel_check_type(const struct channel *ch, const char *type, const char *hash);
-/* The window that it has, or gets, with slots of that size: the rig's, or what is usual for the size, and never more than before. */
+/*
+ * The window that the channel has or will have with slots of that size: the rig's, or the usual one for the size, but
+ * never larger than the present one.
+ */
 uint32_t channel_window(const struct channel *ch, uint64_t slot_size, int cls);
-/* The smallest window where there is no room: a window from the rig does not shrink, nor does one in use that stays in its class. */
+/*
+ * The smallest window that can be tried if there is no room: a window set by the rig does not shrink, nor one that is
+ * in use and stays in its class.
+ */
 uint32_t channel_window_least(const struct channel *ch, uint64_t slot_size, int cls);
-/* Slots that a window which gave way lacks of the usual one; 0: none. */
+/* Slots by which a reduced window is smaller than the usual one; 0: none. */
 uint32_t channel_missing(const struct channel *ch);
 void channel_widen(struct channel *ch, uint32_t more);
-/* The size class that the channel has with such messages, too; own: theirs. */
+/* Size class of the channel if it also carries bodies of max_body. own: the class of these. */
 static inline int channel_class_with(const struct channel *ch, uint64_t max_body, int own)
 {
 	return ch->pool >= 0 && max_body <= ch->max_body ? ch->pool : own;
 }
-/* Size class for bodies of max_body; moves what is reserved when it has to grow, also while messages are in flight. -EMSGSIZE, -ENOSPC. */
+/*
+ * Sets the size class for bodies of max_body. If it has to grow, moves the reservations, also while messages are in
+ * flight. -EMSGSIZE, -ENOSPC.
+ */
 int channel_set_size(struct channel *ch, uint64_t max_body);
 /*
- * Dispatch takes from it from now on, for bridges to other machines only if it is inbound. Nothing happens if it does already; with
- * the other kind nobody may publish it. -EAGAIN in a moment, -ESTALE, -ENOSPC, -EMFILE.
+ * Makes dispatch subscribe to the channel; inbound: for bridges to other machines only. If it is open already with the
+ * same `inbound`, does nothing; with the other one, the channel must have no publishers. -EAGAIN: it is just being
+ * closed; -ESTALE, -ENOSPC, -EMFILE.
  */
 int channel_open(struct channel *ch, bool inbound);
-/* Another subscriber of simd's own in place of a damaged one, where dispatch takes from it. Errors as channel_open(). */
+/* Replaces dispatch's subscriber of an open channel, whose queue may be damaged. Errors as channel_open(). */
 int channel_renew(struct channel *ch);
-/* Close channels that nobody uses any more, for the room they take; not `keep`, which somebody is about to use (NULL: all). How many. */
+/*
+ * Closes channels without publishers and subscribers, to free their slots, except `keep` (may be NULL). Returns how
+ * many.
+ */
 unsigned channel_reclaim(struct simd *s, const struct channel *keep);
-/* Asks the data plane how many slots of a class are in use: no more than these can still be on their way back (admission.h). */
+/* Reads how many slots of a class are in use, and limits the count of leaving slots to that (admission.h). */
 void channel_settle(struct simd *s, int cls);
-/* Slots of a class for the channel, after a reclaim if there is no room. -ENOSPC. */
+/* Reserves slots of a class for the channel; if there is no room, reclaims idle channels first. -ENOSPC. */
 int channel_reserve(struct channel *ch, int cls, uint32_t slots);
 void channel_destroy_all(struct simd *s);
 /* Dispatch has emptied a closed channel. */
 void channel_freed(struct simd *s, uint32_t id);
-/* Subscribe dispatch to all open channels in a new generation. */
+/* Makes dispatch subscribe to all open channels in a new generation. */
 int channel_resubscribe_all(struct simd *s);
 
 void channel_totals(const struct channel *ch, struct totals *ret);
-/* Its publisher is removed: keep what it counted. */
+/* Adds the counters of a publisher that is being removed to the channel's totals. */
 void channel_close_totals(struct channel *ch, struct wire_counters *c);
 void channel_sample(struct channel *ch, int64_t now_mono_ns);
 

@@ -56,7 +56,7 @@ void client_plane_name(const char *runtime_name, char ret[CLIENT_PLANE_MAX])
 	snprintf(ret, CLIENT_PLANE_MAX, "%.*s", (int)n, runtime_name);
 }
 
-/* It may be of an earlier simd, or of another client of its process. */
+/* The name may come from an earlier simd, or from another client of the process. */
 void client_plane_name_of(const struct client *cl, char ret[CLIENT_PLANE_MAX])
 {
 	client_plane_name(cl->runtime_name[0] ? cl->runtime_name : cl->app, ret);
@@ -93,7 +93,7 @@ int client_join(struct client *cl, uint32_t shard, int *ret_bell)
 		return 0;
 	bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	ours = bell < 0 ? -errno : fd_dup(bell);
-	/* the only shard needs no duplicate: descriptors are what a simd with many clients runs out of first */
+	/* a single shard needs no duplicate: a simd with many clients runs out of descriptors first */
 	completion = ours < 0 ? ours : cl->s->n_shards == 1 ? fd_steal(&cl->completion_fd) : fd_dup(cl->completion_fd);
 	if (completion < 0) {
 		fd_close(bell);

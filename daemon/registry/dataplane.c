@@ -17,7 +17,7 @@
 
 LOG_TOPIC("dataplane");
 
-/* A generation that is over, kept until dispatch has freed what it held of it. */
+/* A generation that has ended, kept until dispatch has released its subscribers. */
 struct old_generation {
 	struct list link; /* simd::dataplane.old */
 	struct ipc *ipc;
@@ -32,7 +32,7 @@ static void old_free(struct old_generation *o)
 	mem_free(o);
 }
 
-/* n_simd_subs counts the present generation's subscribers; the old ones are counted with theirs. */
+/* n_simd_subs counts subscribers of the present generation; those of an old one are counted in its entry. */
 static void retire(struct simd *s)
 {
 	struct old_generation *o = s->dataplane.over;
@@ -118,7 +118,7 @@ int dataplane_up(struct simd *s, struct ipc *ipc, uint32_t generation)
 	return 0;
 }
 
-/* A bridge may keep a slot of an old generation for long: each subscriber is counted with its own. */
+/* A bridge may keep a slot of an old generation for long, so each subscriber is counted in its generation. */
 void dataplane_sub_free(struct simd *s, struct ipc_sub *sub, uint32_t generation)
 {
 	struct old_generation *o, *tmp;

@@ -21,7 +21,7 @@ void event_unlisten(struct event_listener *l)
 		list_remove(&l->link);
 }
 
-/* Takes j. A listener may remove itself while it is called, so the next one is fetched before. */
+/* Owns j. A listener may remove itself while it is called, so the next one is fetched first. */
 static void broadcast(struct simd *s, json_t *j)
 {
 	struct event_listener *l, *tmp;

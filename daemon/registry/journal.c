@@ -27,8 +27,8 @@ LOG_TOPIC("journal");
 #define BODY_MAX     (132 * 1024) /* of a call: request and response of 64 KiB each, and names */
 
 struct line {
-	struct publisher *pub; /* NULL: nobody subscribes */
-	struct ipc_pub *port;  /* NULL also while there is no generation */
+	struct publisher *pub; /* NULL: no subscribers */
+	struct ipc_pub *port;  /* NULL: no subscribers, or no generation */
 };
 
 struct journal {
@@ -36,7 +36,7 @@ struct journal {
 	struct client *self;
 	const struct sim_clock_page *page;
 	struct line lines[JOURNAL_CHANNELS];
-	struct exec_timer look; /* who has left, and what could not be made */
+	struct exec_timer look; /* next check for subscribers, and retry after a failure */
 	struct log_limit limit;
 };
 
@@ -63,7 +63,7 @@ static json_t *type_json(const char *name)
 	return j;
 }
 
-/* Where the pools have no slots of that size: what is larger is dropped then. */
+/* Limited to the largest slot of the pools; larger messages are dropped then. */
 static int64_t body_of(const struct pools *p, int i)
 {
 	int64_t largest = p->n ? (int64_t)p->c[p->n - 1].size - POOL_SLOT_ALIGN - (int64_t)sizeof(struct sim_slot) : 0;
@@ -134,7 +134,10 @@ static void on_look(void *arg)
 	}
 }
 
-/* Before its first subscriber, so that this one is as deep as slots of that size allow; the last one leaves inside other calls. */
+/*
+ * Opens the channel before its first subscriber, whose queue can then be as deep as slots of that size allow. Closing
+ * is left to the timer, because the last subscriber leaves inside other calls.
+ */
 static void on_subscribers(struct simd *s, const struct channel *ch, bool comes)
 {
 	struct journal *j = s->journal;
@@ -151,7 +154,7 @@ static void on_subscribers(struct simd *s, const struct channel *ch, bool comes)
 
 /* ---- messages ---- */
 
-/* Loan, so that the body lies behind the header; NULL: it is not published, which is counted. */
+/* Loans a slot with the body behind the header. NULL: not published; a failed loan is counted as dropped. */
 static struct sim_slot *begin(const struct line *l, size_t body_max)
 {
 	void *slot;

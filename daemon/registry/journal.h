@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What simd itself has to report to those who record: service calls, and what happens to time. Two channels that simd
- * publishes, for local subscribers, while there are any; without one they do not exist, and nothing is done for them.
+ * Service calls and clock events for recorders, as two channels that simd publishes for local subscribers. Without
+ * subscribers the channels do not exist and cost nothing.
  *
  *   /simd/service_calls  sim/ServiceCall  a call and its answer, when it is answered
  *   /simd/clock_events   sim/ClockEvent   jumps, pauses, steps, another scale, source or driver
@@ -24,21 +24,21 @@ struct simd;
 
 enum journal_channel { JOURNAL_CALLS, JOURNAL_CLOCK, JOURNAL_CHANNELS };
 
-/* simd::journal. self: simd as a publisher. Keeps both until destroy. */
+/* Makes simd::journal. self: simd as a publisher. Borrows both until journal_destroy(). */
 int journal_create(struct simd *s, struct client *self, const struct sim_clock_page *page);
-void journal_destroy(struct simd *s); /* what is published later is ignored */
+void journal_destroy(struct simd *s); /* Later messages are ignored. */
 
-/* A generation of the data plane begins, or is over. */
+/* A generation of the data plane begins, or has ended. */
 void journal_dataplane_up(struct simd *s);
 void journal_dataplane_lost(struct simd *s);
 
-/* Somebody subscribes: asked before a message is put together. */
+/* Whether the channel has subscribers; to be asked before a message is built. */
 bool journal_wanted(const struct simd *s, enum journal_channel channel);
-int64_t journal_now(const struct simd *s); /* simulated time */
+int64_t journal_now(const struct simd *s); /* Simulated time in ns. */
 
 struct journal_call {
 	const char *service, *type, *provider, *caller;
-	const char *request, *response, *why; /* response: "" with result below 0 */
+	const char *request, *response, *why; /* response: "" if result is negative */
 	int64_t called_sim_ns, took_wall_dur_ns;
 	int result;
 };

@@ -32,7 +32,7 @@ static bool is_of_user(const struct channel *ch, uid_t uid)
 	return publishes(ch, uid);
 }
 
-/* It is about to be on the channel, with one of those that its user has n of. */
+/* Whether a client may join the channel with one more of `what`, of which its user has n. */
 static int part_ok(const struct client *cl, const struct channel *ch, const char *what, uint32_t n, uint32_t limit)
 {
 	const struct simd *s = cl->s;
@@ -141,7 +141,7 @@ int parts_slots_ok(const struct client *cl, const struct channel *ch, int cls, u
 		slots_of_user(cl->s, cl->uid, cls), cl->s->limits.per_user_percent, left);
 }
 
-/* Slots that the queues of its user would take in addition, in the class that the channel then has. */
+/* Slots that the queues of the client's user would take in addition if the channel moved to that class. */
 static uint32_t queues_move(const struct client *cl, const struct channel *ch, int cls)
 {
 	const struct subscriber *sub;
@@ -154,7 +154,7 @@ static uint32_t queues_move(const struct client *cl, const struct channel *ch, i
 	return n;
 }
 
-/* The widest window for which its part has room beside `others`, and the least where it has none. */
+/* The widest window for which the user's part has room beside `others`; the least if it has none. */
 static uint32_t window_for(const struct client *cl, const struct channel *ch, int cls, uint64_t slot_size,
 			   uint32_t others)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much of what is there for all the clients of one user may have together: limits.per_user_percent, of which root and simd's own
- * user have no such bound. -EMFILE, for slots -ENOSPC, with a sentence.
+ * The part of each limited resource that the clients of one user may have together: limits.per_user_percent. Root and
+ * simd's own user are not limited. -EMFILE, for slots -ENOSPC, with err_why() set.
  *
  * Thread: simd-main.
  */
@@ -14,18 +14,19 @@
 struct channel;
 struct client;
 
-/* One more publisher, or subscriber, on the channel, which counts as well. */
+/* Whether the user may have one more publisher, or subscriber, on the channel; the channel may count as well. */
 int parts_publisher_ok(const struct client *cl, const struct channel *ch);
 int parts_subscriber_ok(const struct client *cl, const struct channel *ch);
 
 /*
- * Slots. A user has those of its publishers and subscribers, and the windows of the channels that it publishes on. Of a publisher for
- * bodies of max_body: also what its user's subscribers move to another class with the channel. local: there is no window.
- * *ret_window: no wider than that the channel's may be then; 0: as it would be anyway.
+ * Whether the user may have the slots for a publisher of bodies of max_body. A user's slots are those of its publishers
+ * and subscribers, and the windows of the channels that it publishes on; those of its subscribers that move to another
+ * class with the channel count too. local: the channel needs no window. *ret_window: the widest window that the channel
+ * may then have; 0: not limited.
  */
 int parts_publish_ok(const struct client *cl, const struct channel *ch, uint64_t max_body, bool local,
 		     uint32_t *ret_window);
-/* How many more of a class its user may have. */
+/* How many more slots of a class its user may have. */
 uint32_t parts_slots_left(const struct client *cl, int cls);
 int parts_slots_ok(const struct client *cl, const struct channel *ch, int cls, uint32_t more);
 

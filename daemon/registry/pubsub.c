@@ -49,7 +49,7 @@ static bool listed(const struct rig *rig, const char *full)
 	return false;
 }
 
-/* Commands into the vehicle come from outside: only what the rig lists gets in. */
+/* Messages from bridges are commands from outside: a bridge may publish only channels that the rig lists. */
 static int inbound_ok(const struct client *cl, const struct channel *ch)
 {
 	if (cl->role != CLIENT_BRIDGE)
@@ -102,8 +102,8 @@ static const char *kind_name(uint32_t flags)
 }
 
 /*
- * Local-only publishers take no credit, so beside dispatching ones they would push messages out of simd's queue. What bridges bring in
- * is dispatched to fewer bridges than what is published here.
+ * Local-only publishers take no credit, so next to dispatching ones they would push messages out of simd's queue.
+ * Inbound messages go to fewer bridges than those published here.
  */
 static int mix_ok(const struct channel *ch, uint32_t flags)
 {
@@ -135,7 +135,9 @@ static bool number_taken(const struct simd *s, uint32_t id)
 	return false;
 }
 
-/* It ends with the shard, which so recognises its own claims. Used again only after millions of others. */
+/*
+ * The number ends with the shard, which so recognises its own claims. Numbers are reused only after millions of others.
+ */
 static uint32_t next_publisher(struct simd *s, uint32_t shard)
 {
 	uint32_t id;
@@ -205,7 +207,7 @@ static void publisher_destroy(struct publisher *p)
 	mem_free(p);
 }
 
-/* window: no wider than that, 0: any; it gets wider again when there is room (queues_look()). */
+/* window: upper limit, 0: none; queues_look() widens the window again when there is room. */
 static int set_size(struct channel *ch, uint64_t max_body, uint32_t window)
 {
 	uint32_t before = ch->window;
@@ -219,7 +221,7 @@ static int set_size(struct channel *ch, uint64_t max_body, uint32_t window)
 	return r;
 }
 
-/* The channel's side; after it only the publisher itself is missing. */
+/* Prepares the channel; after that only the publisher itself is missing. */
 static int prepare(struct client *cl, const struct advertise *a, struct channel *ch)
 {
 	uint32_t window;
@@ -238,14 +240,16 @@ static int prepare(struct client *cl, const struct advertise *a, struct channel 
 	return r;
 }
 
-/* A foreign message is for local subscribers only where no bridge to other machines carries it. */
+/* An inbound message that no bridge to other machines carries is for local subscribers only. */
 static int settle_inbound(const struct client *cl, const struct channel *ch, struct advertise *a)
 {
 	if (!(a->flags & ADVERTISE_INBOUND))
 		return 0;
 	if (cl->role != CLIENT_BRIDGE)
-		return err_set(-EPERM, "channel %s: client %s is no bridge, nothing can be inbound by it", ch->name,
-			       cl->name);
+		return err_set(-EPERM,
+			       "channel %s: client %s is not a bridge, and only bridges publish inbound "
+			       "messages",
+			       ch->name, cl->name);
 	if ((a->flags & ADVERTISE_LOCAL) || !cl->s->channel_events->linked(ch))
 		a->flags = (a->flags & ~(int64_t)ADVERTISE_INBOUND) | ADVERTISE_LOCAL;
 	return 0;
@@ -279,7 +283,10 @@ static int tell_dispatch(const struct publisher *p, int *ret_bell)
 	return r < 0 ? err_set(r, "channel %s: dispatch refused the publisher: %s", p->ch->name, err_text(r)) : 0;
 }
 
-/* There is no room for a publisher with such messages (p NULL: a new one): the queues of its channel give way, and its window. */
+/*
+ * Without room for a publisher of such messages (p NULL: a new one), makes the queues of its channel shrink, or its
+ * window.
+ */
 static int give_way(struct client *cl, struct channel *ch, const struct publisher *p, uint64_t max_body, bool local)
 {
 	const struct pools *pools = &cl->s->pools;
@@ -294,7 +301,7 @@ static int give_way(struct client *cl, struct channel *ch, const struct publishe
 	return r == -ENOSPC && least < window ? queues_give_way(cl, ch, cls, slots + least) : r;
 }
 
-/* The publisher and, unless it is local, an open channel; or neither. */
+/* Makes the publisher and, unless it is local-only, opens the channel; if one fails, undoes the other. */
 static int join(struct client *cl, struct advertise *a, struct channel *ch, struct publisher **ret, int *ret_bell)
 {
 	struct publisher *p;
@@ -374,7 +381,7 @@ int pubsub_unadvertise(struct client *cl, uint32_t publisher_id)
 	return 0;
 }
 
-/* Both get slots of that class, or neither does. */
+/* Moves publisher and channel to slots of that class, or neither. */
 static int move(struct publisher *p, int cls, uint64_t max_body, uint32_t window)
 {
 	struct pools *pools = &p->cl->s->pools;
@@ -449,7 +456,7 @@ static int subscriber_limits(const struct client *cl, const struct channel *ch)
 	return 0;
 }
 
-/* Who is notified may give it a type, and so make another one of it. */
+/* The callback may give the channel a type, and so replace it by a new channel; hence the second look-up. */
 static int find_to_subscribe(struct client *cl, const char *channel, struct channel **ret)
 {
 	struct simd *s = cl->s;
@@ -494,7 +501,7 @@ int pubsub_subscribe(struct client *cl, const char *channel, const char *type, c
 	list_append(&ch->subscribers, &sub->in_channel);
 	list_append(&cl->subscribers, &sub->in_client);
 	ch->n_subscribers++;
-	channel_show_subscribers(ch); /* before the answer: who has subscribed is seen by the next loan */
+	channel_show_subscribers(ch); /* before the answer: the next loan already counts this subscriber */
 	cl->n_subscribers++;
 	s->n_subscribers++;
 	log_debug("%s subscribes to %s, depth %u", cl->name, ch->name, sub->depth);

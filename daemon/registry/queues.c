@@ -15,15 +15,15 @@
 #include <stdio.h>
 
 #define DEPTH_LEAST 2u
-#define GIVE_DUR_NS (3 * NS_PER_S) /* so long a publisher waits for clients to shorten their queues */
-#define SPARE       2              /* who gets more leaves as much as it takes */
+#define GIVE_DUR_NS (3 * NS_PER_S) /* how long a publisher waits for clients to shorten their queues */
+#define SPARE       2              /* a queue that grows must leave as much free as it takes */
 
 static uint32_t less(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
 }
 
-/* The deepest that is of use, and fair, however much room there is. */
+/* The deepest queue that is of use and fair, regardless of room. */
 static uint32_t deepest(const struct subscriber *sub)
 {
 	const struct channel *ch = sub->ch;
@@ -60,7 +60,10 @@ int queues_reserve(struct subscriber *sub)
 
 /* ---- giving way ---- */
 
-/* Slots of a class that the channel's queues would take in addition if none held more than `cap`. uid: queues of that user alone; -1: all. */
+/*
+ * Additional slots of a class that the channel's queues would take if each held at most `cap`. uid: only that user's
+ * queues; -1: all.
+ */
 static int64_t more_with(const struct channel *ch, int cls, uint32_t cap, int64_t uid)
 {
 	const struct subscriber *sub;
@@ -86,7 +89,7 @@ static bool is_to_shrink(const struct subscriber *sub)
 	return sub->offered && sub->offered < sub->depth;
 }
 
-/* How many have more, and whether some are to have less already. */
+/* How many queues are deeper than cap. ret_asked: whether some were asked to shrink already. */
 static uint32_t n_deeper(const struct channel *ch, uint32_t cap, bool *ret_asked)
 {
 	const struct subscriber *sub;
@@ -109,7 +112,7 @@ static void shorten(struct channel *ch, uint32_t cap)
 		if (subscriber_holds(sub) <= cap || sub->offered == cap)
 			continue;
 		if (sub->offered > sub->depth)
-			sub->depth = sub->offered; /* its client may have made that one by now */
+			sub->depth = sub->offered; /* its client may have made the offered queue by now */
 		sub->offered = cap;
 		news = true;
 	}
@@ -117,7 +120,7 @@ static void shorten(struct channel *ch, uint32_t cap)
 		event_queues(ch->s, ch->name);
 }
 
-/* The deepest that leaves room; 0: none does. */
+/* The largest depth that leaves room; 0: no depth does. */
 static uint32_t cap_for(const struct client *cl, struct channel *ch, int cls, uint32_t slots)
 {
 	uint32_t cap = IPC_DEPTH_MAX;
@@ -127,7 +130,7 @@ static uint32_t cap_for(const struct client *cl, struct channel *ch, int cls, ui
 	channel_settle(ch->s, cls);
 	while (cap >= DEPTH_LEAST && !fits(cl, ch, cls, cap, slots))
 		cap /= 2;
-	err_tell("%s", why); /* what was looked at on the way may have had one of its own */
+	err_tell("%s", why); /* the checks above may have set another error text */
 	return cap < DEPTH_LEAST ? 0 : cap;
 }
 
@@ -174,7 +177,7 @@ static bool gives_way(const struct channel *ch)
 	return ch->shrinks_mono_ns && exec_now(ch->s->x) - ch->shrinks_mono_ns < GIVE_DUR_NS;
 }
 
-/* The classes, a bit each, in which a publisher waits for room: what queues give up is for it. */
+/* Bit mask of the classes in which a publisher waits for room: what queues free there is for it. */
 static uint64_t awaited(const struct simd *s)
 {
 	const struct channel *ch;
@@ -186,7 +189,7 @@ static uint64_t awaited(const struct simd *s)
 	return classes;
 }
 
-/* It is worth another port when it doubles the queue, or gives it all that it wants. */
+/* Offers a deeper queue if that doubles it or fulfils the wish; less is not worth another port. */
 static bool lengthen(struct subscriber *sub)
 {
 	struct channel *ch = sub->ch;
@@ -208,7 +211,7 @@ static bool lengthen(struct subscriber *sub)
 	return true;
 }
 
-/* Slots that each user who publishes in it may have. */
+/* Slots that each user who publishes on the channel may still have. */
 static uint32_t users_left(const struct channel *ch)
 {
 	const struct publisher *p;

@@ -23,7 +23,7 @@ void rate_get(const struct rate *r, int64_t now_mono_ns, uint64_t messages, uint
 	if (r->n == 0)
 		return;
 	s = (double)(now_mono_ns - r->at_mono_ns[oldest]) / 1e9;
-	/* too short a span is no rate; totals decrease when a peer writes nonsense */
+	/* the span is too short for a rate, or a peer wrote nonsense and the totals decreased */
 	if (s < 0.1 || messages < r->messages[oldest] || bytes < r->bytes[oldest])
 		return;
 	*ret_hz = (double)(messages - r->messages[oldest]) / s;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rates from totals that are sampled once a second: the last five seconds, never touched on a hot path.
+ * Rates from totals that are sampled once a second, over the last five seconds; nothing is counted on a hot path.
  * Thread: simd-main.
  */
 #ifndef REGISTRY_RATE_H
@@ -13,7 +13,7 @@
 struct rate {
 	int64_t at_mono_ns[RATE_SAMPLES];
 	uint64_t messages[RATE_SAMPLES], bytes[RATE_SAMPLES];
-	unsigned n, head; /* head: where the next one goes */
+	unsigned n, head; /* head: place of the next sample */
 };
 
 void rate_sample(struct rate *r, int64_t now_mono_ns, uint64_t messages, uint64_t bytes);

@@ -59,7 +59,7 @@ static void free_ports(struct reaper *r, struct remains *m)
 	done(r, m, rc >= 0);
 }
 
-/* The oldest of that name. */
+/* The oldest entry with the same name and generation. */
 static struct remains *remains_find(const struct reaper *r, const struct remains *like)
 {
 	struct remains *m;
@@ -128,7 +128,7 @@ bool reaper_is_over(const struct reaper *r)
 	return r->fd < 0 || fd_wait(r->fd, POLLIN, 0) == 1;
 }
 
-/* Its last session has ended, and so has it. */
+/* The process has exited, and its last session has ended. */
 static void reap(struct reaper *r)
 {
 	struct remains *m, *tmp;
@@ -163,7 +163,7 @@ static void on_exit_fd(void *arg, uint32_t events)
 	exited((struct reaper *)arg);
 }
 
-/* Whoever was without a session longest is forgotten; the sweep finds what it leaves. */
+/* Forgets the process that has been without a session for longest; the sweep finds what it leaves. */
 static void bound_idle(struct simd *s)
 {
 	struct reaper *r, *first = NULL;
@@ -192,13 +192,13 @@ void reaper_put(struct reaper *r)
 	} else if (list_empty(&r->remains)) {
 		reaper_free(r);
 	} else {
-		list_remove(&r->link); /* to the end */
+		list_remove(&r->link); /* move to the end */
 		list_append(&s->reapers, &r->link);
 		bound_idle(s);
 	}
 }
 
-/* One that is watched and lives: a number of one that has exited may be another's by now. */
+/* Finds only watched, living processes: the pid of one that has exited may have been reused. */
 static struct reaper *find(struct simd *s, pid_t pid)
 {
 	struct reaper *r;
@@ -215,7 +215,7 @@ static int watch(struct reaper *r, int sock, int64_t connected_mono_ns)
 	const struct simd *s = r->s;
 	int fd = s->ops && s->ops->peer_exit_fd ? s->ops->peer_exit_fd(s->user, sock, connected_mono_ns) : -EOPNOTSUPP;
 
-	if (fd == -EOPNOTSUPP) /* the hang-up is all we have */
+	if (fd == -EOPNOTSUPP) /* only the closed socket shows the exit */
 		return 0;
 	if (fd < 0)
 		return fd;

@@ -54,7 +54,7 @@ static const char *own_end(const struct simd *s, char why[128])
 	return why;
 }
 
-/* RouDi believes every datagram: anybody whom it hears can have it free our ports while we live. */
+/* RouDi accepts every datagram: any process that can send to it can make it free simd's ports while simd lives. */
 static void watch_own_ports(struct simd *s)
 {
 	char why[128];
@@ -62,7 +62,7 @@ static void watch_own_ports(struct simd *s)
 	if (!s->dataplane.ready || !s->ops || !s->ops->dataplane_broken)
 		return;
 	if (ipc_was_impersonated(s->dataplane.ipc))
-		s->ops->dataplane_broken(s->user, "somebody spoke to it in simd's name");
+		s->ops->dataplane_broken(s->user, "a process sent messages to it in simd's name");
 	else if (!ipc_alive(s->dataplane.ipc))
 		s->ops->dataplane_broken(s->user, own_end(s, why));
 }
@@ -158,7 +158,7 @@ int registry_create(const struct registry_options *o, struct simd **ret)
 	s->id = o->id;
 	s->layout_page_fd = s->dispatch_page_fd = -1;
 	s->start_mono_ns = exec_now(o->x);
-	/* numbers of an earlier simd must not be used again by accident */
+	/* numbers of an earlier simd must not be reused by accident */
 	s->next_publisher = (uint32_t)(o->id >> 33);
 	snprintf(s->id_text, sizeof(s->id_text), "%016llx", (unsigned long long)o->id);
 	list_init(&s->clients);

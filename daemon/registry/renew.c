@@ -12,7 +12,7 @@
 LOG_TOPIC("channel");
 
 #define PAUSE_DUR_NS (1 * NS_PER_S)   /* between two renewals of a channel */
-#define STEP_DUR_NS  (10 * NS_PER_MS) /* each creation waits for RouDi: simd-main does not do all at once */
+#define STEP_DUR_NS  (10 * NS_PER_MS) /* each creation waits for RouDi, so simd-main makes only a few at once */
 #define STEP_MAX     8
 
 static void renew(struct channel *ch)
@@ -46,7 +46,7 @@ static void on_timer(void *arg)
 	unsigned n = 0;
 
 	if (!s->dataplane.ready || s->stopping)
-		return; /* the next generation has new ones */
+		return; /* the next generation gets new ones */
 	list_for_each(ch, &s->channels, link) {
 		int64_t due = ch->renewed_mono_ns ? ch->renewed_mono_ns + PAUSE_DUR_NS : now;
 

@@ -29,8 +29,8 @@ struct question {
 	make_fn make;
 	report_fn fn;
 	void *arg;
-	char channel[CHANNEL_NAME_MAX + 1]; /* that is asked for; "": all */
-	json_t *stages;                     /* of it; NULL: not asked for */
+	char channel[CHANNEL_NAME_MAX + 1]; /* the requested channel; "": all */
+	json_t *stages;                     /* of that channel; NULL: not requested */
 };
 
 static void question_free(struct question *q)
@@ -75,8 +75,9 @@ static const struct dispatch_channel_stats *channel_stats(const struct dispatch_
 }
 
 /*
- * Clients count what was refused and what they were notified of; simd counts what it has accepted, and which of that it could
- * notify nobody of any more. So the true number is at least each of both. What no bridge carries is not lost.
+ * Clients count refusals and the false completions that they received; simd counts failures of accepted messages, and
+ * those that it could report to no client any more. So the true number is at least as high as each. Messages that no
+ * bridge carries are not lost.
  */
 static void count_lost(const struct totals *t, const struct dispatch_channel_stats *c, struct totals *ret)
 {
@@ -224,7 +225,7 @@ static void type_of(const struct bridge *b, char *ret, size_t size)
 		ret[n - 3] = '\0';
 }
 
-/* Messages that it missed because it had fallen behind, by channel. */
+/* Messages that the bridge missed because it was slow, by channel. */
 static json_t *slow_json(const struct bridge *b, const struct dispatch_stats *st)
 {
 	json_t *o = json_object();
@@ -274,7 +275,7 @@ static json_t *bridges_json(const struct question *q, const struct dispatch_stat
 
 /* ---- dispatch ---- */
 
-/* Clients count refusals and false completions in one; simd has counted the latter. */
+/* Clients count refusals and false completions together; dispatch counts the latter, so the difference is refusals. */
 static json_t *refused(const struct totals *all, const uint64_t *failed)
 {
 	struct totals t = { 0 };

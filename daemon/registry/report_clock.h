@@ -15,11 +15,11 @@ struct time_run;
 struct time_status;
 
 /* New references. */
-json_t *report_driver(const struct time_status *st); /* null: there is none */
+json_t *report_driver(const struct time_status *st); /* null: no driver */
 json_t *report_participants(const struct time_engine *e);
 json_t *report_run(const struct time_run *run); /* null: time has not moved yet */
 
-/* Adds the clocks that a bridge's far side has besides ours, which it has told line by line. */
+/* Appends the other clocks that the bridge has reported of its far side, one per line. */
 void report_far_clocks(json_t *a, const struct bridge *b);
 
 #endif

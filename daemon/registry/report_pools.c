@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The data plane's memory: by size, and whose it is. Contract in report_pools.h. Thread: simd-main. */
+/* The data plane's memory, by size class and by channel. Contract in report_pools.h. Thread: simd-main. */
 #include "report_pools.h"
 
 #include "channel.h"
@@ -28,7 +28,7 @@ static uint32_t slots_for(const struct channel *ch, int cls)
 	return n;
 }
 
-/* Those with the most come first; whoever has fewer than all of these goes out. */
+/* Inserts h into the channels with the most slots, in descending order; the smallest drops out. */
 static void rank(struct holder first[HOLDERS_SHOWN], struct holder h)
 {
 	for (unsigned i = 0; i < HOLDERS_SHOWN; i++) {

@@ -7,7 +7,7 @@
 
 struct simd;
 
-/* The size classes that have memory, each with the channels that have most of it. NULL: no memory. */
+/* The size classes that have memory, each with the channels that have reserved most of it. NULL: no memory. */
 json_t *report_pools(const struct simd *s);
 
 #endif

@@ -13,7 +13,10 @@
 
 typedef bool (*pattern_fn)(const void *arg, const char *pattern);
 
-/* Whether fn is true of a pattern of the rig's bridges: what they list of dispatch's channels, exclusions left out. */
+/*
+ * Whether fn is true for any channel pattern of the rig's bridges. Exclusions and /clock, which does not go through
+ * dispatch, are skipped.
+ */
 static bool any_pattern(const struct rig *rig, pattern_fn fn, const void *arg)
 {
 	char full[PATTERN_MAX + 1];
@@ -50,7 +53,7 @@ static void join(struct simd *s, unsigned a, unsigned b)
 	}
 }
 
-/* The root of a set of rigs that meet is its first one. */
+/* Rigs that may share channels form a set; its root is its first rig. */
 static void find_shards(struct simd *s)
 {
 	unsigned n = 0;

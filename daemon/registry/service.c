@@ -32,8 +32,8 @@ struct services {
 	uint32_t n, next_id;
 	int64_t next_request;
 	uint64_t held_bytes;
-	struct list done;           /* request::link: answered, to be handed out */
-	struct exec_timer hand_out; /* due at once: when there is something to hand out or to report */
+	struct list done;           /* request::link: answered, not yet reported to the caller */
+	struct exec_timer hand_out; /* due at once if there is an answer or the event "services" to report */
 	bool changed;               /* the event "services" is due */
 	bool closed;
 	struct log_limit ignored;
@@ -55,14 +55,14 @@ struct service {
 
 	struct list waiting; /* request::link */
 	uint32_t n_waiting;
-	struct request *running; /* NULL: none, or given up */
-	int64_t late;            /* number of the one that was given up and is still with the provider; 0: none */
+	struct request *running; /* NULL: none, or past its deadline */
+	int64_t late;            /* number of a request past its deadline that the provider still has; 0: none */
 
 	uint64_t calls, answered, failed, timed_out, refused, dropped_late, ignored;
 };
 
 struct request {
-	struct list link;              /* service::waiting or services::done; nowhere while it runs */
+	struct list link;              /* service::waiting or services::done; in no list while it runs */
 	struct list in_caller;         /* service_caller::requests */
 	struct service_caller *caller; /* NULL: disconnected */
 	struct services *all;
@@ -71,7 +71,7 @@ struct request {
 	char *body; /* mem_free */
 	size_t bytes;
 	int64_t at_mono_ns, at_sim_ns;
-	char caller_name[NAME_PLAIN_MAX + 1]; /* "": a connection without session */
+	char caller_name[NAME_PLAIN_MAX + 1]; /* "": a connection without a session */
 	struct exec_timer deadline;
 	service_answer_fn fn;
 	void *arg;
@@ -107,7 +107,7 @@ static void changed(struct services *all)
 	wake(all);
 }
 
-/* One at a time, from the head: a callback may end callers, providers and services. */
+/* Reports one answer at a time, from the head: the callback may end callers, providers and services. */
 static void on_hand_out(void *arg)
 {
 	struct services *all = (struct services *)arg;
@@ -145,7 +145,7 @@ static void note_call(const struct request *q)
 	mem_free(response);
 }
 
-/* Its end, whatever it is; the caller of this takes it out of its service. Takes response. */
+/* Ends a request with this result; the caller of this function removes it from its service. Owns response. */
 __attribute__((format(printf, 4, 5))) static void finish(struct request *q, int r, json_t *response, const char *why,
 							 ...)
 {
@@ -326,7 +326,7 @@ static int full_name(const struct client *cl, const char *name, char ret[CHANNEL
 	return channel_name_full(cl && cl->rig ? cl->rig->prefix : "", name, ret);
 }
 
-/* A bridge sees what its rig lets it offer. */
+/* A bridge sees only the services that its rig allows it to offer. */
 static bool may_see(const struct client *cl, const struct service *sv)
 {
 	return !cl || !cl->bridge || bridge_serves(cl->bridge, sv->name);
@@ -462,7 +462,7 @@ static int no_service(const struct simd *s, const struct client *cl, const char 
 	list_for_each(sv, &s->services->list, link)
 		if (may_see(cl, sv))
 			near_offer_path(&n, sv->name);
-	return err_set(-ENOENT, "nobody offers service %s; %s", full,
+	return err_set(-ENOENT, "no client offers service %s; %s", full,
 		       near_text(&n, "`simctl service list` shows those there are", text));
 }
 
@@ -620,7 +620,7 @@ static void ignore(struct client *cl, struct service *sv, int64_t request_id)
 		    (long long)request_id);
 }
 
-/* The service of this client that has the request, and whether it was given up. */
+/* The service of this client that has the request. ret_late: the request is past its deadline. */
 static struct service *holder(struct client *cl, int64_t request_id, bool *ret_late)
 {
 	struct service *sv;

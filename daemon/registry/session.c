@@ -30,7 +30,7 @@
 
 LOG_TOPIC("client");
 
-#define KEPT_MAX 16 /* sessions that are kept for root and simd's own user */
+#define KEPT_MAX 16 /* sessions reserved for root and simd's own user */
 
 static uint32_t next_id(struct simd *s)
 {
@@ -86,7 +86,7 @@ static int counter_page(struct client *cl, struct session_fds *f)
 	return 0;
 }
 
-/* Each shard that the client publishes in gets a duplicate of our end, see client_join(). */
+/* Each shard that the client publishes in gets a duplicate of simd's end; see client_join(). */
 static int completion_pair(struct client *cl, struct session_fds *f)
 {
 	int sv[2], r = fd_packet_pair(sv, SOCK_NONBLOCK);
@@ -129,7 +129,7 @@ static void changed(struct simd *s)
 		s->ops->sessions_changed(s->user);
 }
 
-/* No user takes all of them, and bridges and tools of simd's own user find some left. */
+/* No user can take all sessions, and some are left for bridges and tools of simd's own user. */
 static int check_room(const struct simd *s, uid_t uid)
 {
 	uint32_t kept = s->limits.clients / 8 < KEPT_MAX ? s->limits.clients / 8 : KEPT_MAX, of_user = 0;
@@ -212,7 +212,7 @@ static void on_ports_freed(struct simd *s, const struct remains *m)
 	log_debug("the ports of %s are freed%s", m->app, m->unclean ? "; it had not said Goodbye" : "");
 }
 
-/* What it has under its present name. NULL: no memory. */
+/* What the client has in the data plane under its present name. NULL: no memory. */
 static struct remains *remains_of(const struct client *cl, bool unclean)
 {
 	struct remains *m = (struct remains *)mem_calloc(1, sizeof(*m) + cl->n_publishers * sizeof(m->channels[0]));
@@ -233,8 +233,9 @@ static struct remains *remains_of(const struct client *cl, bool unclean)
 }
 
 /*
- * What is told here is freed when the process exits, so it must be its own: given to this client, or to another of the process,
- * now or earlier; or by an earlier simd, and then RouDi's lock of that name is the process's.
+ * Whether the process may use that name. The ports of the name are freed when the process exits, so it must be the
+ * process's own: given to this client, or to another client of the process, now or earlier; or given by an earlier
+ * simd, and then the process must hold RouDi's lock of that name.
  */
 static bool may_have(const struct client *cl, const char *runtime_name)
 {
@@ -252,7 +253,10 @@ static bool may_have(const struct client *cl, const char *runtime_name)
 	       s->ops->has_name(s->user, cl->pid, runtime_name);
 }
 
-/* An attachment of the process may end while what it holds is still in use; the next one may have another's name. */
+/*
+ * Stores the name. The ports of an earlier name are freed when the process exits: they may still be in use, and the
+ * next attachment may have another name.
+ */
 static void note_name(struct client *cl, const char *runtime_name)
 {
 	char before[CLIENT_PLANE_MAX], after[CLIENT_PLANE_MAX];
@@ -296,8 +300,9 @@ bool session_all_attached(const struct simd *s)
 }
 
 /*
- * Who lives on after the hang-up has its ports until it exits. Two cases are not seen then, and left to the sweep: it has become
- * another program, which has none; or it was on its way to attach, under a name that we have not heard of.
+ * A process that lives on after its socket has closed keeps its ports until it exits. Two cases are not noticed and
+ * left to the sweep: it now executes another program, which has no ports; or it was about to attach under a name that
+ * simd does not know.
  */
 static void leave_remains(struct client *cl)
 {
@@ -325,7 +330,7 @@ void session_end(struct client *cl)
 	if (cl->bridge)
 		bridge_detach(cl->bridge);
 	time_engine_drop_client(timekeeper_engine(s->time), cl->id);
-	/* dispatch forgets its publishers by itself, after what they had published */
+	/* dispatch forgets its publishers by itself, after their messages */
 	client_leave(cl);
 	leave_remains(cl);
 	pubsub_close_all(cl);
@@ -333,6 +338,6 @@ void session_end(struct client *cl)
 	reaper_put(cl->process);
 	client_free(cl);
 	changed(s);
-	if (s->ops && s->ops->client_attached) /* it is not waited for any more */
+	if (s->ops && s->ops->client_attached) /* it may have been the last client that had not moved */
 		s->ops->client_attached(s->user);
 }

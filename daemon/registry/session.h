@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sessions: what a process has here between Hello and the loss of its control socket, or its exit, if a child that it
- * forked keeps the socket. Then everything it had is freed at once: its publishers, subscribers, tokens, credits, the
- * driver lease; and its ports in RouDi, once the process has exited (reaper.h).
+ * Sessions: what a process has in simd between Hello and the close of its control socket, or its exit, if a child that
+ * it forked keeps the socket open. Then its publishers, subscribers, tokens, credits and driver lease are freed at
+ * once; its ports in RouDi once the process has exited (reaper.h).
  *
  * Thread: simd-main.
  */
@@ -24,16 +24,19 @@ struct session_hello {
 	int64_t connected_mono_ns;
 };
 
-/* Descriptors of a new session, in the order in which Hello lists them; of the doorbell, in Advertise. Caller closes. */
+/*
+ * Descriptors of a new session, in the order in which Hello lists them; of the doorbell, in Advertise. The caller
+ * closes them.
+ */
 struct session_fds {
 	int v[5];
 	const char *name[5];
 	unsigned n;
 };
 
-/* -EINVAL name or role, -EMFILE too many, -ESRCH the process has exited. ret: returns, session_end(). */
+/* -EINVAL: name or role; -EMFILE: too many clients; -ESRCH: the process has exited. ret: freed by session_end(). */
 int session_create(struct simd *s, const struct session_hello *h, struct client **ret, struct session_fds *ret_fds);
-/* Its control socket has closed (or simd stops). Frees it. */
+/* The control socket has closed (or simd stops). Frees the client. */
 void session_end(struct client *cl);
 int session_attached(struct client *cl, uint32_t generation, const char *runtime_name);
 

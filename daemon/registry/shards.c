@@ -21,20 +21,20 @@ struct shard {
 
 struct shards {
 	struct list asked; /* question::link */
-	atomic_uint lanes; /* of all shards */
+	atomic_uint lanes; /* number of lanes in all shards */
 	unsigned n;
 	struct shard v[];
 };
 
-/* Asked of all shards, answered after the last. */
+/* A call to all shards, answered after the last one. */
 struct question {
 	struct list link; /* shards::asked */
 	unsigned left;
 	dispatch_fn fn;
 	dispatch_stats_fn stats_fn;
 	void *arg;
-	struct dispatch_stats *sum; /* of those that have answered; mem_free */
-	bool lost;                  /* one of them had no memory */
+	struct dispatch_stats *sum; /* sum of the answers so far; mem_free */
+	bool lost;                  /* a shard had no memory */
 };
 
 /* ---- making ---- */
@@ -110,7 +110,7 @@ struct exec *shard_exec(const struct simd *s, uint32_t shard)
 
 /* ---- to all ---- */
 
-struct order { /* one of these calls */
+struct order { /* one call to all shards, with its arguments */
 	int (*call)(struct dispatch *d, const struct order *o, void *arg);
 	struct ipc *ipc;
 	uint32_t generation;
@@ -210,7 +210,7 @@ int64_t shards_accepted_mono_ns(const struct simd *s)
 
 /* ---- answered after the last ---- */
 
-/* Answers come on this thread's loop, so none before all have been asked. */
+/* Answers come on this thread's loop, so none arrives before all shards have been asked. */
 static int ask_all(struct simd *s, const struct order *o, const struct question *from)
 {
 	struct question *q = (struct question *)mem_dup(from, sizeof(*from));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The shards of dispatch: for each set of rigs that may share channels (rig.h) a struct dispatch on an event loop of its own,
- * so that what one rig floods delays no other. What concerns a channel or a bridge goes to its shard, shard_of(); what
- * concerns all goes through here, and is answered once, after the last shard.
+ * The shards of dispatch: for each set of rigs that may share channels (rig.h) a struct dispatch on an event loop of
+ * its own, so that load of one rig delays no other. Calls about a channel or a bridge go to its shard, shard_of();
+ * calls about all go through here, and are answered once, after the last shard.
  *
  * Thread: simd-main; the event loops are run by simd-work.N (dispatch/pool.h), or by the test.
  */
@@ -18,8 +18,8 @@ struct exec;
 struct simd;
 
 /*
- * simd::n_shards of them. o: what they have in common. Shard 0 runs on o->exec, the others each on one of their own; on that
- * too where it is o->owner, as in tests.
+ * Makes simd::n_shards shards. o: common options. Shard 0 runs on o->exec, each other shard on an exec of its own; if
+ * o->exec is o->owner, as in tests, all run on that.
  */
 int shards_create(struct simd *s, const struct dispatch_options *o);
 void shards_destroy(struct simd *s);
@@ -28,8 +28,8 @@ struct dispatch *shard_of(const struct simd *s, uint32_t shard);
 struct exec *shard_exec(const struct simd *s, uint32_t shard);
 
 /*
- * As dispatch's of the same names, of all shards. -ENOMEM: none was asked. Where memory fails in the middle the others are
- * asked and a line is logged.
+ * Calls dispatch's function of the same name in all shards. -ENOMEM: in none. If some shards fail, the others go on and
+ * an error is logged.
  */
 int shards_set_ipc(struct simd *s, struct ipc *ipc, uint32_t iox_generation);
 int shards_restart_begin(struct simd *s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contract, and why it is safe, in slot_reclaim.h. Thread: simd-main. */
+/* Contract and reasoning in slot_reclaim.h. Thread: simd-main. */
 #include "slot_reclaim.h"
 
 #include "channel.h"
@@ -21,32 +21,32 @@
 
 LOG_TOPIC("reclaim");
 
-#define LOOK_DUR_NS   NS_PER_S         /* between two looks, while there is a reason */
-#define GAP_DUR_NS    (20 * NS_PER_MS) /* at the least, whatever happens */
+#define LOOK_DUR_NS   NS_PER_S         /* between two looks, while there is a reason to look */
+#define GAP_DUR_NS    (20 * NS_PER_MS) /* minimum between two looks */
 #define SETTLE_DUR_NS (10 * NS_PER_S)
-#define LOOKS         16 /* remembered: more than there are in SETTLE_DUR_NS */
-#define LOOKS_LEAST   8  /* in that time */
-#define AFTER_DEATH   3  /* looks after a death, though there be no suspect that stays */
+#define LOOKS         16 /* kept in memory: more than happen in SETTLE_DUR_NS */
+#define LOOKS_LEAST   8  /* required within that time */
+#define AFTER_DEATH   3  /* looks after a death, even if no suspect stays */
 #define ENDED_MAX     4096
-#define DEAD_MAX      64 /* origins a look */
+#define DEAD_MAX      64 /* origins per look */
 #define PEERS_MAX     512
 #define FORGOTTEN     1024
 
 /* A publisher that has ended. */
 struct ended {
 	struct list link;             /* slot_reclaim::ended */
-	const struct reaper *process; /* NULL: over */
+	const struct reaper *process; /* NULL: it is not watched any more */
 	uint32_t publisher_id;
 	uint64_t origin, channel;
 	int64_t reaped_mono_ns;
-	unsigned in_dispatch; /* slot_reclaim_reaped() has to come so often */
+	unsigned in_dispatch; /* outstanding calls of slot_reclaim_reaped() */
 	bool freed, overflowed;
 };
 
-/* A process that has subscribed, until its ports are freed: with the generation, if it cannot be known when. */
+/* A process that has subscribed; kept until its ports are freed, or until the generation ends if that is unknown. */
 struct hearer {
 	struct list link;             /* slot_reclaim::hearers */
-	const struct reaper *process; /* NULL: one that is watched no more */
+	const struct reaper *process; /* NULL: it is not watched any more */
 	uint32_t n, room;
 	uint64_t *channels;
 };
@@ -61,16 +61,16 @@ struct slot_reclaim {
 	struct list ended, hearers;
 	uint32_t n_ended;
 	struct exec_timer timer;
-	struct look looks[LOOKS]; /* the newest first; of a time in which nobody can have stood still */
-	uint32_t n_looks, left;   /* left: looks owed to the last death */
-	bool alone;               /* in all of them */
-	bool stay;                /* there were suspects, not for the first time */
+	struct look looks[LOOKS]; /* newest first; only of a time in which no process can have been stopped */
+	uint32_t n_looks, left;   /* left: looks still to be made after the last death */
+	bool alone;               /* in all these looks simd was alone */
+	bool stay;                /* there were suspects that had been there before */
 	int64_t last_mono_ns, marked_mono_ns;
 	uint64_t count;
-	uint64_t forgotten[FORGOTTEN]; /* applications whose ports are freed, though their files may stay */
+	uint64_t forgotten[FORGOTTEN]; /* hashes of applications whose ports are freed, though their files may remain */
 	uint32_t n_forgotten;
 	struct ipc_peer peers[PEERS_MAX];
-	char stranger[sizeof(((struct ipc_peer *)0)->name)]; /* that was complained about */
+	char stranger[sizeof(((struct ipc_peer *)0)->name)]; /* the application that was last logged */
 	char why[256];
 };
 
@@ -166,7 +166,8 @@ void slot_reclaim_ended(const struct client *cl, uint32_t publisher_id, uint64_t
 		ended_free(l, list_first(&l->ended, struct ended, link));
 	e = MEM_NEW(struct ended);
 	if (!e) {
-		log_warn("no memory to remember a publisher of %s: what it loses stays lost until simd is alone",
+		log_warn("no memory to remember a publisher of %s: slots that it loses are not freed while other "
+			 "applications are attached",
 			 cl->name);
 		return;
 	}
@@ -215,7 +216,9 @@ static struct channel *channel_of(struct simd *s, uint64_t hash)
 	return NULL;
 }
 
-/* Its session has ended before it did, and what it published in between may lie in simd's queue; from now on nothing can come. */
+/*
+ * The session ended before the process, so messages published in between may be in simd's queue; no more can come now.
+ */
 static void end_for_good(struct slot_reclaim *l, struct ended *e)
 {
 	struct channel *ch = channel_of(l->s, e->channel);
@@ -225,11 +228,11 @@ static void end_for_good(struct slot_reclaim *l, struct ended *e)
 		e->in_dispatch++;
 		return;
 	}
-	e->overflowed = true; /* that queue is gone, or going */
+	e->overflowed = true; /* that queue is gone, or about to be */
 	e->reaped_mono_ns = exec_now(l->s->x);
 }
 
-/* freed: RouDi has freed all its ports; else it may live on. */
+/* freed: RouDi has freed all its ports; otherwise the process may live on. */
 static void on_process_over(struct simd *s, const struct reaper *r, bool freed)
 {
 	struct slot_reclaim *l = s->slot_reclaim;
@@ -255,7 +258,7 @@ static void on_process_over(struct simd *s, const struct reaper *r, bool freed)
 
 /* ---- who is attached ---- */
 
-/* "app" or one attachment of it, "app.n". */
+/* Whether name is "app" or one of its attachments, "app.n". */
 static bool is_attachment(const char *name, const char *app)
 {
 	size_t n = strlen(app);
@@ -280,7 +283,7 @@ static bool is_known(const struct simd *s, const char *name)
 	const char *own = ipc_runtime_name(s->dataplane.ipc), *dot = strrchr(own, '.');
 	const struct client *cl;
 
-	/* simd itself, with what it keeps of earlier generations */
+	/* simd itself, including attachments kept for earlier generations */
 	if (strcmp(name, own) == 0 || (dot && strncmp(name, own, (size_t)(dot - own) + 1) == 0))
 		return true;
 	list_for_each(cl, &s->clients, link)
@@ -305,7 +308,7 @@ enum company { ALONE, KNOWN, UNSETTLED, STRANGERS };
 static enum company complain(struct slot_reclaim *l, const struct ipc_peer *p)
 {
 	if (strcmp(l->stranger, p->name) != 0)
-		log_info("application %s %s: what killed processes have lost is not freed until it is gone", p->name,
+		log_info("application %s %s: slots lost by killed processes are not freed until it is gone", p->name,
 			 p->dead ? "has exited and has not been freed yet"
 				 : "is attached to the data plane without a session");
 	snprintf(l->stranger, sizeof(l->stranger), "%s", p->name);
@@ -333,7 +336,7 @@ static enum company company(struct slot_reclaim *l)
 	return c;
 }
 
-/* Has, or has left, something in the data plane. */
+/* Whether the process has, or has left, something in the data plane. */
 static bool in_plane(const struct simd *s, const struct reaper *r)
 {
 	const struct client *cl;
@@ -356,7 +359,7 @@ static bool somebody_stands(const struct simd *s)
 
 /* ---- looking ---- */
 
-/* The number of the look since which nobody can have stood still between two instructions; 0: there was none. */
+/* Number of the look since which no process can have been stopped between two instructions; 0: none. */
 static uint32_t settled_since(const struct slot_reclaim *l, int64_t now)
 {
 	for (uint32_t i = LOOKS_LEAST; i < l->n_looks; i++)
@@ -368,7 +371,7 @@ static uint32_t settled_since(const struct slot_reclaim *l, int64_t now)
 static void remember(struct slot_reclaim *l, uint32_t number, int64_t now)
 {
 	if (l->n_looks && now - l->looks[0].mono_ns < LOOK_DUR_NS)
-		return; /* looks in quick succession are as one */
+		return; /* looks in quick succession count as one */
 	memmove(&l->looks[1], &l->looks[0], (LOOKS - 1) * sizeof(l->looks[0]));
 	l->looks[0] = (struct look){ .number = number, .mono_ns = now };
 	l->n_looks += l->n_looks < LOOKS;
@@ -400,7 +403,7 @@ static bool is_ready(const struct slot_reclaim *l, const struct ended *e, int64_
 	return true;
 }
 
-/* Those that are ready leave the list: one look frees all that they have. */
+/* Removes the publishers that are ready from the list: one look frees all their slots. */
 static uint32_t take_ready(struct slot_reclaim *l, uint64_t dead[DEAD_MAX], int64_t now)
 {
 	struct ended *e, *tmp;
@@ -430,14 +433,14 @@ static bool any_waits(const struct slot_reclaim *l)
 
 static void scanned(struct slot_reclaim *l, const struct ipc_scan *sc, bool marks, bool more)
 {
-	/* suspects that are none at the next look are what living processes do */
+	/* a suspect that is gone at the next look was only in use by a living process */
 	bool stay = sc->suspects && sc->oldest < sc->number;
 
 	if (marks || stay)
 		l->stay = stay;
 	l->count += sc->freed;
 	if (sc->freed)
-		log_info("slots freed that killed processes had in hand: %u", sc->freed);
+		log_info("freed slots that killed processes had in hand: %u", sc->freed);
 	if (l->left && marks && !stay)
 		l->left--;
 	if (more)
@@ -469,7 +472,7 @@ static void on_timer(void *arg)
 	if (!calm || q.alone != l->alone)
 		l->n_looks = 0;
 	if (q.alone && !l->alone)
-		l->left = AFTER_DEATH; /* others are suspects now */
+		l->left = AFTER_DEATH; /* other slots are suspects now */
 	l->alone = q.alone;
 	q.n_dead = c == STRANGERS ? 0 : take_ready(l, dead, now);
 	q.settled = settled_since(l, now);
@@ -479,7 +482,7 @@ static void on_timer(void *arg)
 	r = ipc_scan(s->dataplane.ipc, &q, &sc);
 	if (r < 0) {
 		if (r != -EOPNOTSUPP && r != -ESTALE)
-			log_error("lost slots cannot be looked for: %s", ipc_why());
+			log_error("cannot search for lost slots: %s", ipc_why());
 		return;
 	}
 	if (calm)
@@ -514,7 +517,7 @@ static void forget_origins(struct simd *s)
 			atomic_store(&p->counters->origin, 0);
 }
 
-/* Ports are numbered from 1 again. Who has subscribed does so again, or lives on with nothing of the next generation. */
+/* Ports are numbered from 1 again. Subscribers subscribe again in the next generation, or hold nothing of it. */
 void slot_reclaim_restart(struct simd *s)
 {
 	struct slot_reclaim *l = s->slot_reclaim;

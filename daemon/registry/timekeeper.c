@@ -40,7 +40,7 @@ LOG_TOPIC("time");
 
 #define DRAIN_LOOK_DUR_NS (2 * NS_PER_MS)
 
-/* What the journal reports changes of. */
+/* State whose changes are written to the journal. */
 struct seen {
 	const struct sim_source_ops *source;
 	enum time_state state;
@@ -51,32 +51,31 @@ struct seen {
 struct timekeeper {
 	struct simd *s;
 	struct sim_clock_page *page;
-	struct sim_clock_history *history; /* behind the page */
+	struct sim_clock_history *history; /* history, mapped behind the page */
 	int page_fd;
 	struct time_engine *engine;
 	struct source_registry *sources;
 	struct clock_thread *thread;
-	struct clock_pub *pub; /* NULL while there is no generation */
+	struct clock_pub *pub; /* NULL: no generation is up */
 	struct client *self;   /* simd as a publisher: not in simd::clients */
 	struct publisher *clock;
-	struct log_limit
-		limit; /* of what a driver can cause as often as it likes: jumps, drivers connecting and disconnecting */
-	bool freewheel;     /* as dispatch was notified */
-	bool quiet_asked;   /* dispatch will notify when it is quiet */
-	struct list drains; /* time_wait::link: who waits until all has arrived */
+	struct log_limit limit; /* of log lines that a driver can cause: jumps, drivers connecting, disconnecting */
+	bool freewheel;         /* last value passed to dispatch */
+	bool quiet_asked;       /* dispatch will call back when it is quiet */
+	struct list drains;     /* time_wait::link: waits until all messages have arrived */
 	struct exec_timer drain_look;
-	unsigned steps_asked;    /* dispatch will notify when these are complete */
-	unsigned drains_asked;   /* ... are on their way */
-	int64_t step_sim_s;      /* second of simulated time in which dispatch was last asked */
-	struct exec_timer stand; /* when to look whether the driver stands still */
-	int64_t stand_sim_ns;    /* what time it was at the last look */
-	bool stands;             /* it has been reported */
-	struct seen seen;        /* as it was last in the journal */
+	unsigned steps_asked;    /* outstanding callbacks of shards_step() */
+	unsigned drains_asked;   /* outstanding callbacks of shards_drain() */
+	int64_t step_sim_s;      /* second of simulated time of the last shards_step() */
+	struct exec_timer stand; /* next check whether the driver is stopped */
+	int64_t stand_sim_ns;    /* time at the last check */
+	bool stands;             /* the driver was reported as stopped */
+	struct seen seen;        /* last state in the journal */
 	struct wait_for start;   /* what time waits for before it begins */
 	struct {
 		uint32_t client_id;
 		char what[TIMEKEEPER_WAITS_MAX + 1];
-	} driver_waits; /* in the words of that driver */
+	} driver_waits; /* reported by that driver */
 };
 
 const struct sim_clock_page *timekeeper_page(const struct timekeeper *t)
@@ -153,7 +152,7 @@ static void on_driver_lost(void *ctx, const struct time_driver_info *who, const 
 {
 	struct timekeeper *t = (struct timekeeper *)ctx;
 
-	if (t->s->stopping) /* it was stopped by us */
+	if (t->s->stopping) /* simd has stopped it */
 		return;
 	log_limited(&t->limit, exec_now(t->s->x), LOG_LEVEL_WARN,
 		    "driver lost (client %s, pid %d): %s; the clock is stopped until another driver takes over",
@@ -179,8 +178,8 @@ static void on_quiet(void *arg)
 }
 
 /*
- * A claimed credit is a message that may not have reached dispatch yet, so the cells count, not the queue. ret_local: of messages
- * for local subscribers only.
+ * Checks the cells, not the queue: a claimed credit can belong to a message that has not reached dispatch yet.
+ * ret_local: number of claims for local subscribers only.
  */
 static bool is_claimed(const struct simd *s, const struct channel *ch, uint32_t *ret_local)
 {
@@ -197,7 +196,7 @@ static bool is_claimed(const struct simd *s, const struct channel *ch, uint32_t 
 	return false;
 }
 
-/* Nobody waits for local messages; but `roomy`, that a channel has the half of its window free of them. */
+/* roomy: messages for local subscribers, which otherwise do not count, must leave half of each window free. */
 static bool credits_free(const struct simd *s, bool roomy)
 {
 	const struct channel *ch;
@@ -209,7 +208,7 @@ static bool credits_free(const struct simd *s, bool roomy)
 	return true;
 }
 
-/* Not counted: what is for local subscribers only, as simd's own publisher, and what bridges bring in. */
+/* Skips publishers that are local-only, such as simd's own, or inbound. */
 static bool is_watched(void *ctx, int64_t *ret_mono_ns)
 {
 	struct timekeeper *t = (struct timekeeper *)ctx;
@@ -243,7 +242,7 @@ static bool is_quiet(void *ctx)
 
 /* ---- who waits until all has arrived ---- */
 
-/* Polls, since nobody is notified when a claimed credit is freed. */
+/* Polled: no callback reports that a claimed credit was freed. */
 static void look_at_drains(void *arg)
 {
 	struct timekeeper *t = (struct timekeeper *)arg;
@@ -274,7 +273,7 @@ static bool is_stopped(const struct simd *s, int32_t pid)
 	return s->ops && s->ops->process_stopped && s->ops->process_stopped(s->user, pid);
 }
 
-/* So that it is reported within the deadline. */
+/* Half the deadline, so that a stopped driver is reported within it. */
 static void look_again(struct timekeeper *t)
 {
 	int64_t deadline_dur_ns = conf_int(t->s->root, "step.deadline_ms") * NS_PER_MS;
@@ -282,7 +281,7 @@ static void look_again(struct timekeeper *t)
 	exec_timer_at(&t->stand, exec_now(t->s->x) + deadline_dur_ns / 2);
 }
 
-/* A driver that asks for nothing may have nothing to do; one whose process is stopped cannot. */
+/* A driver that requests nothing may have nothing to do; a stopped process cannot request anything. */
 static void look_at_driver(void *arg)
 {
 	struct timekeeper *t = (struct timekeeper *)arg;
@@ -292,18 +291,18 @@ static void look_at_driver(void *arg)
 	time_engine_status(t->engine, &st);
 	stands = st.has_driver && st.sim_ns == t->stand_sim_ns && is_stopped(t->s, st.driver.pid);
 	if (stands && !t->stands)
-		log_warn("client %s (pid %d), which drives time, is stopped (SIGSTOP, Ctrl-Z or a debugger): time stands "
-			 "until it goes on",
+		log_warn("client %s (pid %d), which drives time, is stopped (SIGSTOP, Ctrl-Z or a debugger): time "
+			 "stands still until it continues",
 			 st.driver.name, (int)st.driver.pid);
 	else if (t->stands && !stands && st.has_driver)
-		log_info("client %s (pid %d), which drives time, goes on", st.driver.name, (int)st.driver.pid);
+		log_info("client %s (pid %d), which drives time, continues", st.driver.name, (int)st.driver.pid);
 	t->stands = stands;
 	t->stand_sim_ns = st.sim_ns;
 	if (st.has_driver)
 		look_again(t);
 }
 
-/* The driver has changed: bridges are lossless while it runs free. */
+/* The driver's state has changed: with a freewheeling driver, bridges are lossless. */
 static void on_changed(void *ctx)
 {
 	struct timekeeper *t = (struct timekeeper *)ctx;
@@ -351,15 +350,15 @@ static void on_dispatched(void *arg)
 {
 	struct timekeeper *t = (struct timekeeper *)arg;
 
-	/* one that was given up meanwhile does not count */
+	/* a step that was given up meanwhile does not count */
 	if (--t->steps_asked == 0)
 		time_engine_dispatched(t->engine);
 }
 
 /*
- * Each accepted message has a credit until it is completed: without one there is nothing to dispatch. But in each second of
- * simulated time bridges are flushed at the end of its first step, whether or not that is empty. Steps may be faster than
- * dispatch, which gives the credits of local messages back: it is waited for before a window of them is full.
+ * Whether a step has nothing to dispatch: each accepted message has a credit until it is completed. But the first step
+ * in each second of simulated time flushes the bridges, even if it is empty; and simd waits for dispatch, which frees
+ * the credits of local messages, before these fill a window.
  */
 static bool is_idle(void *ctx)
 {
@@ -413,7 +412,7 @@ static void on_driver_late(void *ctx, const struct time_driver_info *who, int64_
 	log_limited(&t->limit, exec_now(t->s->x), LOG_LEVEL_WARN,
 		    "client %s (pid %d), which drives time, has not asked for more for %.1f s (step.deadline_ms): %s",
 		    who->name, (int)who->pid, (double)waited_dur_ns / 1e9,
-		    cut ? "time is paused, what it publishes now is refused" : "the step is waiting on");
+		    cut ? "time is paused, and messages that it publishes now are refused" : "the step is waiting on");
 }
 
 static void on_late(void *ctx, const struct time_participant *who, int64_t waited_dur_ns, bool dropped)
@@ -501,7 +500,7 @@ static int make_thread(struct timekeeper *t)
 	return r < 0 ? r : 0;
 }
 
-/* A session without a socket, so that /clock is counted, limited and listed like any channel. */
+/* Makes a client without a socket, so that /clock is counted, limited and listed like any channel. */
 static int make_self(struct timekeeper *t)
 {
 	struct client *cl = MEM_NEW(struct client);
@@ -523,7 +522,7 @@ static int make_self(struct timekeeper *t)
 	return cl->page ? 0 : err_nomem();
 }
 
-/* Its type, as every advertiser sends it. */
+/* The type of /clock in the form that every advertiser sends. */
 static json_t *clock_type(void)
 {
 	const struct sim_type *type = sim_type_builtin("sim/Clock");
@@ -595,7 +594,7 @@ void timekeeper_destroy(struct timekeeper *t)
 	clock_pub_destroy(t->pub);
 	time_engine_destroy(t->engine);
 	source_registry_destroy(t->sources);
-	if (!list_empty(&t->drains)) { /* else the reason why it was never made stays */
+	if (!list_empty(&t->drains)) { /* otherwise keeps the error of a failed creation */
 		err_set(-ECANCELED, "simd is ending");
 		time_waits_done(&t->drains, -ECANCELED);
 	}
@@ -663,7 +662,7 @@ struct time_engine *timekeeper_engine(const struct timekeeper *t)
 
 int timekeeper_scale(struct timekeeper *t, double scale)
 {
-	/* before it is rounded: what is too small would pause */
+	/* checked before rounding: too small a scale would pause */
 	if (scale != 0 && !(scale >= 0.01 && scale <= 100))
 		return err_set(-ERANGE, "scale %.10g is out of range, 0.01 to 100, or 0 to pause", scale);
 	return time_engine_set_scale(t->engine, (int64_t)llround(scale * SIM_RATE_ONE));

@@ -60,7 +60,7 @@ static void unref(struct simd *s, struct token *t)
 	mem_free(t);
 }
 
-/* What another user holds as well counts for both. */
+/* A token that several users hold counts for each of them. */
 static int tokens_ok(const struct client *cl)
 {
 	const struct client *other;

@@ -20,7 +20,7 @@ LOG_TOPIC("time");
 
 /* ---- who is there ---- */
 
-/* By its own name, or by that of the process that simd has started. */
+/* Whether the client has that name, or is the process that simd has started under it. */
 static bool is_called(const struct simd *s, const struct client *cl, const char *name)
 {
 	const char *process = s->ops && s->ops->process_name ? s->ops->process_name(s->user, cl->pid) : NULL;
@@ -96,7 +96,7 @@ static void put_names(const struct wait_for *w, char text[NAMES_MAX])
 	json_decref(missing);
 }
 
-/* Each time after twice as long: it may be a person who is to start what is missing. */
+/* Warns after each doubling of the wait: a person may have to start what is missing. */
 static void on_late(void *arg)
 {
 	struct wait_for *w = (struct wait_for *)arg;

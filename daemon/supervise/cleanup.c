@@ -20,7 +20,7 @@ LOG_TOPIC("cleanup");
 
 #define KILL_DUR_NS (5 * NS_PER_S)
 
-/* sig first, where it is not SIGKILL, and that after dur_ns. */
+/* Sends sig, then SIGKILL if the process has not exited after dur_ns. SIGKILL as sig is sent once. */
 static int end_process(const struct state_proc *p, const char *what, int sig, int64_t dur_ns)
 {
 	int fd = state_proc_open(p), r;
@@ -38,7 +38,7 @@ static int end_process(const struct state_proc *p, const char *what, int sig, in
 				     : err_set(r, "%s (pid %d) cannot be ended: %s", what, (int)p->pid, err_text(r));
 }
 
-/* With what is left of its session. */
+/* Ends the process and what is left of its session. */
 static int end_child(const struct state_proc *p, int64_t stop_dur_ns)
 {
 	bool alive = state_proc_alive(p);
@@ -49,7 +49,7 @@ static int end_child(const struct state_proc *p, int64_t stop_dur_ns)
 	return r;
 }
 
-/* Not one that somebody else has started. Its files go with the plane. */
+/* Ends the RouDi that a simd started, not any other. Its files are removed with the plane. */
 static int end_roudi(const struct runtime *rt, const struct state *left, const char *config)
 {
 	struct state_proc p = left ? left->roudi : (struct state_proc){ 0 };
@@ -59,7 +59,7 @@ static int end_roudi(const struct runtime *rt, const struct state *left, const c
 	return end_process(&p, "iox-roudi", SIGKILL, 0);
 }
 
-/* Of a RouDi that somebody else runs: its ports are freed by the next simd. Ours go with the plane. */
+/* For a RouDi that simd did not start: the next simd frees the ports. simd's own files go with the plane. */
 static void forget_apps(const struct state *left)
 {
 	roudi_forget_dead("");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Leftovers of a simd that was killed, or did not end in time: the processes it had started, its RouDi, their files. The next
- * simd takes it over; where there is to be none, this ends it all.
+ * Ends what a simd that was killed, or that did not stop in time, left behind: the processes that it had started, its
+ * RouDi, and their files. For use when no further simd will take over.
  *
  * Thread: main, of a simd that does nothing else.
  */
@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 /*
- * rt: locked, so that no simd runs. stop_dur_ns: what a process gets between SIGTERM and SIGKILL. A RouDi that somebody
- * else started stays. Logs what it does. 0, or a negative errno with a sentence.
+ * rt: locked, so no other simd runs. stop_dur_ns: time between SIGTERM and SIGKILL for a process. A RouDi that simd did
+ * not start is left running. Logs each step. Returns 0, or a negative errno with err_why() set.
  */
 int cleanup(struct runtime *rt, int64_t stop_dur_ns);
 

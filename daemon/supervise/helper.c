@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The helper thread: an event loop that is posted to; contract in helper.h. */
+/* The helper thread: an event loop that runs posted jobs; contract in helper.h. */
 #include "helper.h"
 
 #include "err.h"
@@ -14,7 +14,7 @@ LOG_TOPIC("helper");
 
 struct helper {
 	struct exec *owner;
-	struct exec *x; /* the thread's; NULL: there is none */
+	struct exec *x; /* the thread's; NULL: no thread */
 	pthread_t thread;
 	atomic_bool stop;
 	struct exec_post last;
@@ -33,7 +33,7 @@ static void on_run(void *arg)
 	struct helper *h = j->h;
 
 	j->run(j);
-	if (atomic_load(&h->stop)) { /* the owner waits in helper_destroy(): nobody else touches what done() does */
+	if (atomic_load(&h->stop)) { /* the owner waits in helper_destroy(), so done() may run on this thread */
 		j->done(j);
 		return;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One thread for what may block on RouDi: probing, attaching, freeing a dead application. Jobs run one
- * after the other; the answer runs on the owner's exec. With an exec of virtual time there is no thread: a
- * job runs when it is posted.
+ * One thread for calls that may block on RouDi: probing, attaching, freeing a dead application. Jobs run one after the
+ * other; done() runs on the owner's exec. With an exec of virtual time there is no thread: a job runs inside
+ * helper_post().
  *
  * Thread: simd-help runs the jobs; the functions belong to simd-main.
  */
@@ -21,9 +21,9 @@ struct helper_job {
 };
 
 int helper_create(struct exec *x, struct helper **ret);
-/* Runs what is still queued, and waits for it; answers come at once then, on simd-help. NULL is fine. */
+/* Runs the jobs that are still queued and waits for them; their done() then runs on simd-help. NULL is fine. */
 void helper_destroy(struct helper *h);
-/* Takes the job until done(). */
+/* Owns the job until done(). */
 void helper_post(struct helper *h, struct helper_job *j);
 
 #endif

@@ -19,7 +19,7 @@
 LOG_TOPIC("process");
 
 #define LINES_PER_S   200
-#define STABLE_DUR_NS (10 * NS_PER_S) /* who has run that long starts with a clean record */
+#define STABLE_DUR_NS (10 * NS_PER_S) /* a process that has run that long starts with a clean record */
 
 /* ---- output ---- */
 
@@ -46,7 +46,7 @@ static void close_output(struct process *p)
 	lines_end(&p->lines, on_line, p);
 }
 
-/* Bounded per turn: a process that writes without end must not keep simd from its work. */
+/* Reads a bounded amount per turn: a process that writes without pause must not keep simd from other work. */
 static void on_output(void *arg, uint32_t events)
 {
 	struct process *p = (struct process *)arg;
@@ -73,10 +73,11 @@ const char *process_end_text(int status, int64_t oom_before, int64_t oom_now, ch
 		return ret;
 	if (oom_now > oom_before)
 		snprintf(ret + n, PROCESS_END_TEXT - n,
-			 "; meanwhile the kernel killed %lld of simd's control group for want of memory (memory.events)",
+			 "; meanwhile the kernel killed %lld of simd's control group, which was out of memory "
+			 "(memory.events)",
 			 (long long)(oom_now - oom_before));
 	else if (killed)
-		snprintf(ret + n, PROCESS_END_TEXT - n, ", not by the kernel for want of memory");
+		snprintf(ret + n, PROCESS_END_TEXT - n, ", not by the kernel's out-of-memory killer");
 	return ret;
 }
 
@@ -92,7 +93,7 @@ static void wait_for_next(struct process *p)
 	exec_timer_at(&p->timer, exec_now(p->x) + pause);
 }
 
-/* Nothing that time could mend. r: of its start, status: of its end. */
+/* Whether a restart cannot help. r: result of the start; status: exit status if it had started. */
 static bool is_hopeless(int r, int status)
 {
 	if (r < 0)
@@ -104,7 +105,7 @@ static bool is_hopeless(int r, int status)
 
 /* ---- what a run leaves to the next ---- */
 
-/* Without a pair it starts all the same: it then leaves nothing. */
+/* A process without a pair starts all the same; it then cannot pass descriptors on. */
 static void open_keep(struct process *p)
 {
 	int r = 0;
@@ -116,7 +117,7 @@ static void open_keep(struct process *p)
 	p->o.spawn.keep = p->keep[0] < 0 ? NULL : p->keep;
 }
 
-/* The kernel closes what is in there. */
+/* The kernel closes the descriptors in the pair. */
 static void drop_keep(struct process *p)
 {
 	p->keep[0] = fd_close(p->keep[0]);
@@ -126,19 +127,19 @@ static void drop_keep(struct process *p)
 
 /* ---- its end ---- */
 
-/* Shown to people is its own last word, if it had one; the log has how it ended, too. */
+/* People are shown the process's own last line, if it printed one; the log also has how it exited. */
 static void end_for_good(struct process *p, const char *why)
 {
 	if (*p->last)
 		why = p->last;
 	drop_keep(p);
 	printable(p->permanent, sizeof(p->permanent), why,
-		  strlen(why)); /* cut between characters: it goes out as JSON */
+		  strlen(why)); /* printable() cuts between characters: the text goes out as JSON */
 	p->hopeless = p->failures = p->respawns = 0;
 	p->state = PROCESS_DONE;
 }
 
-/* True: no more of it, for good. */
+/* Returns true if the process is given up for good. */
 static bool give_up(struct process *p, bool hopeless, const char *why)
 {
 	p->hopeless = hopeless ? p->hopeless + 1 : 0;
@@ -178,7 +179,7 @@ static void process_ended(struct process *p, int status)
 	process_end_text(status, p->oom, memory_oom_kills(""), text);
 	if (p->state == PROCESS_AGAIN) {
 		log_info("%s exited: %s; restarting it, as requested", p->o.name, text);
-		p->failures = p->respawns = 0; /* the record is for exits that nobody requested */
+		p->failures = p->respawns = 0; /* failures count only exits that were not requested */
 		p->restarts++;
 		process_start(p);
 		return;

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 struct member {
-	struct list link; /* processes::members, in the order of starting */
+	struct list link; /* processes::members, in start order */
 	struct processes *f;
 	struct process p;
 	enum processes_part part;
@@ -23,7 +23,7 @@ struct member {
 	const char *rig;
 	char **argv, **env; /* owned */
 	const char *source; /* runs only while this time source is active; NULL: always */
-	bool wanted;        /* of those: its source is active */
+	bool wanted;        /* of a driver: its source is active */
 	bool stopped;
 };
 
@@ -36,7 +36,7 @@ struct processes {
 	void (*started)(void *arg);
 	void *started_arg;
 	struct list members;
-	bool stopping; /* nothing is started any more */
+	bool stopping; /* no process is started any more */
 	struct {
 		bool active;
 		enum processes_part part;
@@ -54,7 +54,7 @@ static void free_strings(char **v)
 	mem_free(v);
 }
 
-/* A bare name beside simd wins over PATH: a build runs its own programs. */
+/* A program of that name beside simd takes precedence over PATH: a build runs its own programs. */
 static char *program_path(const struct processes *f, const char *name)
 {
 	char *path;
@@ -113,7 +113,7 @@ static int make_env(struct member *m, json_t *env)
 	if (!m->env)
 		return err_nomem();
 	r = set_string(m->env, i++, mem_printf("SIMD_SOCKET=%s", m->f->socket));
-	if (r == 0) /* more generations of the data plane in one process, see the ipc contract */
+	if (r == 0) /* allows more generations of the data plane in one process; see ipc.h */
 		r = set_string(m->env, i++, mem_strdup("GLIBC_TUNABLES=glibc.rtld.nns=16"));
 	json_object_foreach(env, key, v) {
 		const char *s = json_string_value(v);
@@ -169,7 +169,7 @@ static void member_free(struct member *m)
 	mem_free(m);
 }
 
-/* Bridges before processes, processes by "order", otherwise as configured. */
+/* Order: bridges before processes, processes by "order", otherwise as configured. */
 static void insert(struct processes *f, struct member *m)
 {
 	struct member *k;
@@ -183,10 +183,10 @@ static void insert(struct processes *f, struct member *m)
 	list_append(&f->members, &m->link);
 }
 
-/* What becomes a process: an entry of a rig, or who drives a time source. */
+/* What a process is made from: an entry of a rig, or the driver of a time source. */
 struct entry {
 	enum processes_part part;
-	const char *rig;    /* NULL: of no rig */
+	const char *rig;    /* NULL: belongs to no rig */
 	const char *source; /* NULL: always runs */
 	const char *name, *dir;
 	struct conf_view view;
@@ -266,7 +266,7 @@ static int add_process(struct processes *f, const char *rig, struct conf_view v)
 				       .restart_limit = (uint32_t)conf_int(v, "restart_limit") });
 }
 
-/* Who drives a time source that speaks a foreign protocol. It belongs to no rig. */
+/* Adds the process that drives a time source with a foreign protocol. It belongs to no rig. */
 static int add_driver(struct processes *f, const char *source)
 {
 	struct conf_view v = conf_object(conf_root(f->conf), source);
@@ -456,12 +456,14 @@ int processes_restart(struct processes *f, const char *name)
 		if (m->part != PART_PROCESSES || strcmp(m->p.o.name, name) != 0)
 			continue;
 		if (m->p.state == PROCESS_IDLE)
-			return err_set(-EOPNOTSUPP, "process %s is not to run now", name);
+			return err_set(-EOPNOTSUPP,
+				       "process %s is stopped: its time source is not active, or simd is stopping",
+				       name);
 		process_again(&m->p);
 		return 0;
 	}
 	return err_set(-ENOENT, "no rig has a process \"%.60s\"; %s", name,
-		       near_text(&n, "`simctl config` shows those there are", text));
+		       near_text(&n, "`simctl config` lists the processes", text));
 }
 
 json_t *processes_given_up(const struct processes *f)
@@ -476,7 +478,10 @@ json_t *processes_given_up(const struct processes *f)
 	return a;
 }
 
-/* A configured command may be a script that starts the real program: parents count. */
+/*
+ * The process with that pid, or with a near ancestor of it: a configured command may be a script that starts the
+ * program.
+ */
 static const struct member *member_of(const struct processes *f, pid_t pid)
 {
 	for (int depth = 0; depth < 4 && pid > 1; depth++, pid = state_proc_parent(pid)) {

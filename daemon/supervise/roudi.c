@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The run of RouDi; contract in roudi.h.
+ * Runs RouDi; contract in roudi.h.
  *
- * It is never stopped with SIGTERM, which it would hand on to every client, only with SIGKILL, after which
- * we remove what it leaves. One that ran before us, started by somebody else, is used if it suits
- * and never stopped.
+ * RouDi is never stopped with SIGTERM, which it would forward to every client, only with SIGKILL; simd then removes its
+ * leftovers. A RouDi that simd did not start is used if it suits, and never stopped.
  * Thread: simd-main; probe and attach run as jobs on simd-help.
  */
 #include "roudi.h"
@@ -35,20 +34,20 @@
 
 LOG_TOPIC("roudi");
 
-#define EARLY_END_DUR_NS (1 * NS_PER_S) /* the kernel may still tear the last one down: not a failure */
+#define EARLY_END_DUR_NS (1 * NS_PER_S) /* the last RouDi may still be ending: not a failure */
 #define RETRY_DUR_NS     (50 * NS_PER_MS)
 #define RETRY_MAX_DUR_NS (5 * NS_PER_S)
-#define FAILURES_MAX     5 /* starts in a row without a generation, before the first one; after it roudi.retry_ms counts */
+#define FAILURES_MAX     5 /* failed starts in a row before the first generation; later roudi.retry_ms counts */
 #define DOUBLINGS_MAX    7
 #define DYING_TRIES      40
-#define ROOM_SPARE       (1 << 20) /* bytes that clients write to the old management segment meanwhile, and files */
+#define ROOM_SPARE       (1 << 20) /* bytes that clients write to the old management segment meanwhile, and for files */
 #define SOON_DUR_NS      (50 * NS_PER_MS)
-#define STARVED_MAX      30                /* probes that it was not given a CPU for */
-#define AGAIN_MS         200               /* bound of the second probe, after one without an answer */
-#define ROOM_DUR_NS      (500 * NS_PER_MS) /* how often to look for room in /dev/shm */
-#define RETURN_DUR_NS    (10 * NS_PER_S)   /* clients of a simd that was killed are back by then */
+#define STARVED_MAX      30                /* probes during which RouDi was not given a CPU */
+#define AGAIN_MS         200               /* timeout of the second probe, sent after one without an answer */
+#define ROOM_DUR_NS      (500 * NS_PER_MS) /* how often room in /dev/shm is checked */
+#define RETURN_DUR_NS    (10 * NS_PER_S)   /* by then the clients of a killed simd are back */
 #define ALONE_DUR_NS \
-	(1 * NS_PER_S) /* by then clients without a simd have missed RouDi: iceoryx's heartbeat every 300 ms fails */
+	(1 * NS_PER_S) /* by then clients without a simd have noticed that RouDi is dead: iceoryx's 300 ms heartbeat */
 
 enum phase { ABSENT, STARTING, UP };
 
@@ -60,38 +59,38 @@ struct roudi {
 	struct roudi_events ev;
 	void *arg;
 	struct pools pools;
-	const char *plane; /* "": that of the plain names, of a RouDi that is not ours */
+	const char *plane; /* "": RouDi uses the default names, and simd did not start it */
 	char *dir, *app, *config, *output, *output_before;
-	size_t output_read;     /* of what it has printed */
-	const char *path, *log; /* of the configuration */
+	size_t output_read;     /* bytes of its output that were read */
+	const char *path, *log; /* borrowed from the configuration */
 	uint32_t ready_ms, probe_ms, probe_timeout_ms;
 	int64_t retry_dur_ns;
 
 	enum phase phase;
 	bool owned, adopted, first, stopping;
-	bool inherits; /* an earlier simd was killed, whose clients may hold the memory of its RouDi */
+	bool inherits; /* an earlier simd was killed; its clients may hold memory of its RouDi */
 	struct roudi_room room;
-	int64_t put_by_mono_ns; /* from then on memory is put by */
-	bool robust;            /* a client's death leaves it no lock to wait for */
+	int64_t put_by_mono_ns; /* when memory is first reserved for a restart */
+	bool robust;            /* a killed client leaves no lock that RouDi would wait for */
 	struct state_proc proc;
 	int pidfd;
-	bool is_child; /* we must reap it */
+	bool is_child; /* simd must reap it */
 	struct exec_io exit_io;
 	struct exec_timer timer; /* next probe, or next start */
-	struct roudi_job *job;   /* under way */
+	struct roudi_job *job;   /* in progress */
 	uint32_t generation, failures;
-	uint32_t starved; /* probes one after the other that it had no CPU to answer */
-	bool unprobed;    /* simd lacks what a probe takes, and has logged it */
-	bool asked_again; /* the probe is the second one, after one without an answer */
+	uint32_t starved; /* probes in a row during which RouDi was not given a CPU */
+	bool unprobed;    /* simd lacks resources for a probe, and has logged that */
+	bool asked_again; /* the running probe is the second one, after one without an answer */
 	uint64_t config_hash;
 	struct {
 		struct state_proc proc;
 		bool owned;
 		uint64_t hash;
-	} left; /* by an earlier simd */
+	} left; /* from an earlier simd */
 	int64_t started_mono_ns;
-	int64_t failing_mono_ns;        /* the first of these failures */
-	int64_t oom;                    /* memory_oom_kills() at its start */
+	int64_t failing_mono_ns;        /* start of this series of failures */
+	int64_t oom;                    /* memory_oom_kills() when RouDi started */
 	struct segment_commit commit;   /* memory of the present generation */
 	struct segment_reclaim reclaim; /* memory of earlier ones */
 };
@@ -116,7 +115,7 @@ static int64_t aside(void *arg)
 
 static const struct pool_memory memory = { .commit = commit, .room = room, .aside = aside };
 
-/* Of somebody else's RouDi all has pages already. */
+/* All pages of a RouDi that simd did not start are allocated already. */
 static int begin_memory(struct roudi *r, struct pools *p)
 {
 	int rc;
@@ -139,14 +138,14 @@ static int begin_memory(struct roudi *r, struct pools *p)
 	return rc < 0 ? err_sys(rc, "\"pools\" need %lld MiB of /dev/shm", (long long)(pools_need(p) >> 20)) : 0;
 }
 
-/* For the next generation, but first each process of the last one gets what it had. */
+/* Reserves memory for the next generation, once the clients of a killed simd had time to get theirs. */
 static void put_by(struct roudi *r)
 {
 	if (exec_now(r->x) >= r->put_by_mono_ns)
 		segment_commit_ballast(&r->commit, r->plane);
 }
 
-/* Segments that the clients have released are set aside at once, the other old ones soon after: RouDi may die again. */
+/* Frees old segments, and reserves memory for the next generation now and again soon: RouDi may die again. */
 void roudi_all_moved(struct roudi *r)
 {
 	if (r->phase != UP || list_empty(&r->reclaim.segments))
@@ -262,8 +261,8 @@ static void end_generation(struct roudi *r, const char *why)
 	if (was_up)
 		segment_reclaim_add(&r->reclaim, &dead, r->generation);
 	else
-		segment_commit_close(&dead); /* no client of ours has it */
-	/* one that was dying when it was taken over: clients of the earlier simd have it */
+		segment_commit_close(&dead); /* no client of this simd has it */
+	/* RouDi was ending while it was taken over: clients of the earlier simd hold the segments */
 	if (!was_up && r->adopted)
 		inherit(r);
 	if (r->owned)
@@ -271,7 +270,7 @@ static void end_generation(struct roudi *r, const char *why)
 	r->adopted = false;
 }
 
-/* Until the next try. Right after a generation that worked there is nothing to wait for. */
+/* Pause until the next try; 0 right after a generation that worked. */
 static int64_t pause_of(const struct roudi *r)
 {
 	uint32_t doublings = r->failures > DOUBLINGS_MAX ? DOUBLINGS_MAX : r->failures ? r->failures - 1 : 0;
@@ -293,13 +292,13 @@ void roudi_broken(struct roudi *r, const char *why)
 
 	if (r->phase != UP || r->stopping)
 		return;
-	snprintf(text, sizeof(text), "%s", why); /* it may be err_why() itself */
+	snprintf(text, sizeof(text), "%s", why); /* why may be err_why() itself */
 	roudi_log_stopped(r->output, &r->output_read);
 	log_error("iox-roudi is unresponsive: %s", text);
 	restart(r, text);
 }
 
-/* One more failure: whether it is the last. What was there for so long comes back more likely than what has never worked. */
+/* Counts one more failure and returns whether it is the last. After a generation that worked, retries last longer. */
 static bool gives_up(struct roudi *r)
 {
 	int64_t now = exec_now(r->x);
@@ -309,7 +308,7 @@ static bool gives_up(struct roudi *r)
 	return r->first ? r->failures > FAILURES_MAX : now - r->failing_mono_ns >= r->retry_dur_ns;
 }
 
-/* It could not be started or used: err_why() says why. */
+/* RouDi could not be started or used; err_why() says why. */
 static void start_failed(struct roudi *r, int rc, bool for_good)
 {
 	char why[ERR_WHY_MAX];
@@ -326,7 +325,7 @@ static void start_failed(struct roudi *r, int rc, bool for_good)
 
 /* ---- watching ---- */
 
-/* Reaps it, if it is a child. The kernel tells nobody else the status. */
+/* Reaps RouDi if it is simd's child; only then is its exit status known. */
 static const char *how_it_ended(struct roudi *r, char ret[PROCESS_END_TEXT])
 {
 	int status = PROCESS_END_UNSEEN;
@@ -379,22 +378,22 @@ static bool cannot_probe(struct roudi *r, const struct roudi_job *j)
 	return yes;
 }
 
-/* Not forever: what is ready to run and never runs serves nobody. */
+/* Whether a probe without an answer is excused. Limited: a RouDi that never gets a CPU serves no client. */
 static bool excused(struct roudi *r, const struct roudi_job *j)
 {
 	if (cannot_probe(r, j))
 		return true;
 	r->starved = j->starved ? r->starved + 1 : 0;
 	if (r->starved == 1)
-		log_warn("iox-roudi (pid %d) was not given a CPU for %u ms: this machine is overloaded. It is left alone for "
-			 "that",
+		log_warn("iox-roudi (pid %d) was not given a CPU for %u ms: this machine is overloaded. This does not "
+			 "count as unresponsive",
 			 (int)r->proc.pid, j->timeout_ms);
 	return r->starved && r->starved < STARVED_MAX;
 }
 
 /*
- * Starts a second probe after one without an answer. On an overloaded machine RouDi may be given a CPU just when the first one ends, and sleep again when
- * simd looks whether it was ready to run: it then looks stuck, but answers now.
+ * Starts a second probe after one without an answer. On an overloaded machine RouDi may get a CPU just as the first
+ * probe ends, and sleep again when simd checks whether it was ready to run: it looks stuck, although it answers now.
  */
 static bool ask_again(struct roudi *r, const struct roudi_job *j)
 {
@@ -423,13 +422,13 @@ static void on_probed(struct roudi *r, struct roudi_job *j)
 
 /* ---- the beginning of a generation ---- */
 
-/* It died or was replaced while we attached: the next one may do. */
+/* RouDi exited or was replaced during the attach: the next one may work. */
 static bool is_passing(int rc)
 {
 	return rc == -ETIMEDOUT || rc == -ENOENT || rc == -ECONNREFUSED || rc == -ESTALE || rc == -EAGAIN;
 }
 
-/* RouDi lives, and may do for the next attach: a new one would make use of nothing that is half made. */
+/* RouDi lives, so only the attach is repeated: a new RouDi would not help simd's lack of resources. */
 static void attach_later(struct roudi *r)
 {
 	struct segment_commit none = segment_commit_end(&r->commit);
@@ -468,7 +467,7 @@ static void on_attached(struct roudi *r, struct roudi_job *j)
 				 (int)r->proc.pid);
 		rc = r->ev.up(r->arg, j->ipc, r->generation, &pools);
 	}
-	if (rc < 0) { /* -ENOTRECOVERABLE: this process has used up its attachments, trying again does not help */
+	if (rc < 0) { /* -ENOTRECOVERABLE: this process has used up its attachments, so retrying does not help */
 		bool room = r->inherits && rc == -ENOSPC;
 		bool for_good =
 			(r->first && !is_passing(rc) && !room) || rc == -ENOTRECOVERABLE || !r->owned || gives_up(r);
@@ -508,7 +507,7 @@ static int spawn_roudi(struct roudi *r)
 	r->proc.pid = child.pid;
 	r->started_mono_ns = exec_now(r->x);
 	r->oom = memory_oom_kills("");
-	r->generation++; /* of this process, though it is not used yet: it may outlive us */
+	r->generation++; /* counted although the generation is not in use yet: this RouDi may outlive simd */
 	r->ev.changed(r->arg);
 	log_info("iox-roudi started, pid %d", (int)child.pid);
 	return watch(r, child.pidfd);
@@ -524,13 +523,13 @@ static int begin(struct roudi *r)
 	return rc;
 }
 
-/* The first start does without the memory that is put by: that of the killed simd went with it, and simd's own follows. */
+/* The first start needs no memory reserve: the killed simd's is gone, and the new one is made later. */
 static int64_t bytes_to_start(const struct roudi *r)
 {
 	return r->ev.need(r->arg) + ROOM_SPARE - (r->first ? POOL_ASIDE_BYTES : 0);
 }
 
-/* At the start of a simd that inherits nothing there is no generation to wait for. */
+/* A simd that inherits nothing has no older generation to wait for, so it starts at once. */
 static bool has_room(struct roudi *r)
 {
 	int64_t known_dur_ns = r->first ? ALONE_DUR_NS : ROOM_DUR_NS;
@@ -539,11 +538,11 @@ static bool has_room(struct roudi *r)
 		return true;
 	if (exec_now(r->x) - r->room.full_mono_ns >= known_dur_ns)
 		segment_reclaim_for_room(&r->reclaim);
-	r->failures = 0; /* they are counted from 0 once there is room */
+	r->failures = 0; /* counting starts at 0 once there is room */
 	return false;
 }
 
-/* The next RouDi, as soon as there is room for it. */
+/* Starts the next RouDi as soon as /dev/shm has room for it. */
 static int begin_with_room(struct roudi *r)
 {
 	int64_t bound_dur_ns = r->first ? r->retry_dur_ns : INT64_MAX;
@@ -604,7 +603,7 @@ static int use_present(struct roudi *r, pid_t pid, bool owned)
 	return job_start(r, true, 4000);
 }
 
-/* The next RouDi. The segments of dead ones go, but clients of the simd that was killed hold theirs until they have moved. */
+/* Starts the next RouDi. Sets dead segments aside: a killed simd's clients hold them until they have moved. */
 static int succeed(struct roudi *r)
 {
 	r->owned = true;
@@ -626,7 +625,7 @@ static int replace(struct roudi *r, struct state_proc proc, const char *why)
 	return succeed(r);
 }
 
-/* Left by a simd that was killed, and made with the same pools: keep it. Else it is replaced. */
+/* Keeps the RouDi of a killed simd if it has the same pools; otherwise replaces it. */
 static int adopt(struct roudi *r)
 {
 	if (r->left.hash != r->config_hash)
@@ -644,7 +643,7 @@ static int use_external(struct roudi *r)
 	pid_t pid;
 	int rc = 0;
 
-	/* one that was just killed serves its socket until the kernel has taken it down */
+	/* a RouDi that was just killed serves its socket until the kernel has ended it */
 	while (!(pid = roudi_find(r->plane, NULL)) && rc++ < DYING_TRIES && ipc_probe(r->plane, 200) == 0)
 		(void)fd_wait(-1, 0, RETRY_DUR_NS);
 	rc = ipc_probe(r->plane, 200);
@@ -661,7 +660,7 @@ static int use_external(struct roudi *r)
 	rc = roudi_suits(pid);
 	if (rc < 0)
 		return rc;
-	/* clients of an earlier simd are attached to it: for them the generation goes on */
+	/* clients of an earlier simd are attached to it: for them it is the same generation */
 	r->adopted = r->left.proc.pid == pid && state_proc_alive(&r->left.proc) && r->generation > 0;
 	r->generation += !r->adopted;
 	return use_present(r, pid, false);
@@ -676,7 +675,7 @@ int roudi_start(struct roudi *r)
 	if (r->left.owned && state_proc_alive(&r->left.proc) && !state_proc_ending(r->left.proc.pid) &&
 	    roudi_is_ours(r->left.proc.pid, r->config))
 		return adopt(r);
-	/* one that was started for this runtime directory, by a simd that was killed before it could write that down */
+	/* a RouDi of this runtime directory, started by a simd that was killed before it had recorded that */
 	pid = roudi_find(r->plane, r->config);
 	if (pid)
 		return replace(r, state_proc_of(pid), "is in no state file");
@@ -686,9 +685,9 @@ int roudi_start(struct roudi *r)
 /* ---- making and ending ---- */
 
 /*
- * Generations are numbered over restarts of simd too, also over orderly ones that leave no state behind: a client
- * takes an equal number for the generation it knows. So a first number comes from the clock of this boot, in tenths of
- * a second, which ascends faster than generations can follow each other.
+ * Generation numbers grow across restarts of simd, also after orderly stops that leave no state file: a client takes an
+ * equal number for the generation that it knows. So the first number comes from the clock of this boot, in tenths of a
+ * second, which grows faster than generations can follow each other.
  */
 static uint32_t first_generation(const struct roudi *r)
 {
@@ -765,7 +764,7 @@ void roudi_destroy(struct roudi *r)
 		return;
 	r->stopping = true;
 	if (r->phase != ABSENT) {
-		r->phase = STARTING; /* nobody has to be notified */
+		r->phase = STARTING; /* no lost() event */
 		end_generation(r, "simd ends");
 	}
 	exec_timer_cancel(&r->timer);

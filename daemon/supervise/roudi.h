@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The run of RouDi: finds one or starts one, attaches to it, watches its process and its health, ends and
- * replaces one that is dead or hangs. Each run is a generation; its number, the iox_generation, ascends for as long
- * as the runtime directory exists.
+ * Runs RouDi: finds or starts one, attaches to it, watches its process and its health, and replaces one
+ * that has exited or hangs. Each run of RouDi is a generation; its number, the iox_generation, grows for as long as the
+ * runtime directory exists.
  *
  *     ABSENT --start--> STARTING --answers--> ATTACHING --ipc--> UP --dies, hangs--> ABSENT (again)
  *
- * Thread: simd-main; what may block runs on the helper.
+ * Thread: simd-main; calls that may block run on the helper.
  */
 #ifndef SUPERVISE_ROUDI_H
 #define SUPERVISE_ROUDI_H
@@ -25,15 +25,18 @@ struct ipc;
 struct roudi;
 
 struct roudi_events {
-	/* A generation begins. ipc: takes. pools: what this RouDi really has, and who gives it memory. Negative: it is of no use. */
+	/*
+	 * A generation begins; the callee owns ipc. pools: those that this RouDi really has, and the callbacks that
+	 * give them memory. A negative return: the generation cannot be used.
+	 */
 	int (*up)(void *arg, struct ipc *ipc, uint32_t generation, const struct pools *pools);
-	/* Bytes of /dev/shm that the next generation takes. */
+	/* Bytes of /dev/shm that the next generation needs. */
 	int64_t (*need)(void *arg);
-	/* It is over; the next one is on its way. */
+	/* The generation has ended; the next one will be started. */
 	void (*lost)(void *arg, const char *why);
-	/* The first generation is unavailable, or a later one for good; err_why() says why. */
+	/* No generation could be made at the start, or no further one will be made. err_why() says why. */
 	void (*failed)(void *arg, int r);
-	/* pid, ownership or generation changed: write the state file. */
+	/* The pid, ownership or generation changed: the state file is to be written. */
 	void (*changed)(void *arg);
 };
 
@@ -43,25 +46,26 @@ struct roudi_options {
 	const struct conf *conf;
 	const struct pools *pools; /* copied */
 	const char *runtime_dir;   /* copied */
-	const char *plane;         /* plane.h; "": RouDi is somebody else's. Borrows */
-	const char *app;           /* name to attach with; copied */
+	/* directory of the data plane (plane.h); "": RouDi is not started by simd. Borrowed */
+	const char *plane;
+	const char *app; /* name to attach with; copied */
 	const struct spawn_ops *ops;
 	void *user;
-	const struct state *state; /* of an earlier simd; NULL: none. Borrows */
+	const struct state *state; /* state that an earlier simd left; NULL: none. Borrowed */
 	struct roudi_events events;
 	void *arg;
 };
 
 int roudi_create(const struct roudi_options *o, struct roudi **ret);
-/* Ends the RouDi that is ours, and removes what it leaves. NULL is fine. */
+/* Ends RouDi if simd owns it, and removes its leftovers. NULL is fine. */
 void roudi_destroy(struct roudi *r);
-/* Find or start one. 0: up() or failed() follows; negative: refused, with a sentence. */
+/* Finds or starts RouDi. 0: up() or failed() follows. Negative: refused, with err_why() set. */
 int roudi_start(struct roudi *r);
-/* simd is stopping: a RouDi that ends now is not replaced. */
+/* simd is stopping: a RouDi that exits from now on is not replaced. */
 void roudi_closing(struct roudi *r);
-/* It is unresponsive: end this generation. */
+/* Ends this generation because RouDi is unresponsive. */
 void roudi_broken(struct roudi *r, const char *why);
-/* All clients have moved to the present generation: the memory of older ones can be freed. */
+/* All clients have moved to the present generation: frees the memory of earlier ones. */
 void roudi_all_moved(struct roudi *r);
 
 struct roudi_info {
@@ -69,8 +73,8 @@ struct roudi_info {
 	bool owned;
 	uint32_t generation;
 	uint64_t config_hash;
-	bool adopted; /* from an earlier simd, in its present generation */
-	bool robust;  /* a client's death leaves it no lock to wait for */
+	bool adopted; /* taken over from an earlier simd, still in the same generation */
+	bool robust;  /* a killed client leaves no lock that RouDi would wait for */
 };
 void roudi_info(const struct roudi *r, struct roudi_info *ret);
 

@@ -39,7 +39,7 @@ LOG_TOPIC("roudi");
 #define ASIDE_PAYLOAD   "payload"
 #define ATTACHMENTS_MAX 15 /* of a process, see ipc.h */
 
-/* The length, or -ENOBUFS. */
+/* Returns the length, or -ENOBUFS. */
 static int config_text(const struct pools *p, char *buf, size_t size)
 {
 	size_t len = (size_t)snprintf(buf, size, "[general]\nversion = 1\n\n[[segment]]\n");
@@ -84,7 +84,7 @@ bool roudi_shm_has_files(void)
 	return statvfs("/dev/shm", &v) < 0 || v.f_files == 0 || v.f_favail >= ROUDI_FILES;
 }
 
-/* The plain names call it after RouDi's group, which is ours then. */
+/* With the default names the segment is named after RouDi's group, which is then simd's too. */
 static bool payload_path(const char *plane, char *ret, size_t n)
 {
 	const struct group *g = *plane ? NULL : getgrgid(getegid());
@@ -108,7 +108,7 @@ int64_t roudi_shm_room(const char *plane)
 		bytes += file_bytes(path);
 	if (bytes >= 0 && payload_path(plane, path, sizeof(path)))
 		bytes += file_bytes(path);
-	if (bytes >= 0 && *plane) /* simd's own: a page each, which the next one has as well */
+	if (bytes >= 0 && *plane) /* simd's two own files, a page each: the next simd has the same */
 		bytes += 2 * 4096;
 	return bytes;
 }
@@ -128,7 +128,7 @@ int roudi_open_segment(const char *plane)
 	int fd;
 
 	if (!payload_path(plane, path, sizeof(path)))
-		return err_set(-ENOENT, "group %u has no name, and the payload segment none, then",
+		return err_set(-ENOENT, "group %u has no name, and the payload segment is named after it",
 			       (unsigned)getegid());
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	return fd < 0 ? err_sys(-errno, "payload segment %s", path) : fd;
@@ -211,7 +211,7 @@ static bool lock_path(const char *plane, const char *app, char *ret, size_t n)
 	       plane_file(plane, file, ret, n);
 }
 
-/* The lock of an application, held by us: it has exited. Negative: it has none, or somebody holds it. */
+/* Takes an application's lock: it has exited. Negative: it has no lock file, or a process holds the lock. */
 static int take_lock(const char *plane, const char *app)
 {
 	char path[300];
@@ -219,7 +219,8 @@ static int take_lock(const char *plane, const char *app)
 
 	if (!lock_path(plane, app, path, sizeof(path)))
 		return -EINVAL;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); /* anybody can make a pipe of that name */
+	/* O_NONBLOCK: any user can make a pipe of that name */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0 ? fd_close(fd) : fd;
 }
 
@@ -289,8 +290,9 @@ static bool is_our_lock(const char *name, size_t *ret_len)
 }
 
 /*
- * A process that is just starting makes its lock file, and locks it a moment later. We test a lock by taking it, which would make that
- * process fail, so a new file is left alone. A file from the future was made before somebody set the clock back.
+ * A process that is starting makes its lock file and locks it a moment later. simd tests a lock by taking it, which
+ * would make that process fail, so new files are skipped. A file from the future was made before the clock was set
+ * back.
  */
 static bool is_settled(int dir, const char *file)
 {
@@ -360,7 +362,10 @@ static bool is_roudi(const char *pid)
 	return yes;
 }
 
-/* A RouDi in another mount namespace (a container, another test) has another /tmp or /dev/shm: not ours. */
+/*
+ * Whether that RouDi sees the same directory. In another mount namespace (a container, another test) /tmp and /dev/shm
+ * differ.
+ */
 static bool same_place(const char *pid, const char *plane)
 {
 	const char *dir = *plane ? PLANE_BASE : "/tmp";
@@ -394,7 +399,7 @@ bool roudi_runs(void)
 	if (!fd_flock_held("/tmp/roudi.lock", 0, &pid))
 		return false;
 	snprintf(text, sizeof(text), "%d", (int)pid);
-	return pid == 0 || is_roudi(text); /* 0: in a pid namespace that we do not see */
+	return pid == 0 || is_roudi(text); /* 0: the holder is in a pid namespace that simd cannot see */
 }
 
 static bool is_of_our_user(pid_t pid)
@@ -466,7 +471,7 @@ static unsigned count_segments(const char *maps)
 	return n;
 }
 
-/* Who runs RouDi can write to all memory that it shares, and so into what root does. */
+/* The user who runs RouDi can write to all memory that it shares, so also to root's. */
 static int check_user(pid_t pid)
 {
 	char user[GROUP_NAME_MAX];
@@ -516,7 +521,7 @@ int roudi_suits(pid_t pid)
 	return 0;
 }
 
-/* Admission counts what really exists: in somebody else's RouDi that is not what we would have configured. */
+/* Admission must use the pools that exist: those of a RouDi that simd did not start differ from the configuration. */
 int roudi_foreign_pools(struct ipc *ipc, const struct pools *wanted, struct pools *ret)
 {
 	struct ipc_pool have[POOLS_MAX];
@@ -556,7 +561,7 @@ int roudi_foreign_pools(struct ipc *ipc, const struct pools *wanted, struct pool
 
 /* ---- its output ---- */
 
-/* Colours are for terminals. In place. */
+/* Removes colour codes and control characters, in place. */
 static void strip_colours(char *line)
 {
 	char *to = line;
@@ -572,14 +577,14 @@ static void strip_colours(char *line)
 	*to = '\0';
 }
 
-/* What every RouDi prints. */
+/* Whether every RouDi prints that line. */
 static bool is_chatter(const char *line)
 {
 	return !*line || strstr(line, "Reserving ") || strstr(line, "Log level set") ||
 	       strstr(line, "ready for clients");
 }
 
-/* Its last lines, which are the reason when it could not start. */
+/* Logs the last lines of the output: they say why RouDi could not start. */
 void roudi_log_output(const char *path)
 {
 	char *text, *line, *save = NULL;
@@ -615,7 +620,7 @@ void roudi_log_stopped(const char *path, size_t *at)
 
 /* ---- locks of the dead ---- */
 
-/* Before what our environment has there. */
+/* NAME=first, then the value in simd's own environment. */
 static char *with_ours(const char *name, const char *first, size_t n)
 {
 	const char *ours = getenv(name);
@@ -640,7 +645,7 @@ int roudi_environment(const char *plane, char *ret[ROUDI_ENV_MAX])
 		return err_set(-ELIBACC, "%s: the dynamic linker takes no path with a colon", path);
 	file = strrchr(path, '/') + 1;
 	ret[0] = mem_printf(PLANE_VARIABLE "=%s", plane);
-	/* it separates what is to be preloaded at spaces too: behind one it has to be searched for */
+	/* LD_PRELOAD is split at spaces too: a library in a path with a space is found by its name */
 	if (!strchr(path, ' ')) {
 		ret[1] = with_ours("LD_PRELOAD", path, strlen(path));
 	} else {

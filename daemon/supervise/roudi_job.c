@@ -18,9 +18,9 @@ LOG_TOPIC("roudi");
 
 #define FRESH_ATTACH_MS 6000
 #define READY_POLL_MS   50
-#define READY_TIMES     12 /* roudi.ready_ms, for one that is at work for so long */
+#define READY_TIMES     12 /* times roudi.ready_ms, for a RouDi that is at work */
 
-/* It fills its memory first, which takes long where other programs have the CPUs. */
+/* Whether it runs or is ready to run. It first fills its memory, which takes long if other programs use the CPUs. */
 static bool is_at_work(const struct roudi_job *j, struct proc_cpu *before)
 {
 	struct proc_cpu now = proc_cpu_now(j->pid);
@@ -68,12 +68,12 @@ static void attach(struct roudi_job *j)
 	struct ipc_pool have[POOLS_MAX];
 
 	await_answer(j);
-	/* on a loaded machine a new one takes its socket long before it has zeroed its memory and answers */
+	/* on a loaded machine a new RouDi opens its socket long before it has zeroed its memory and answers */
 	if (j->fresh)
 		o.timeout_ms = FRESH_ATTACH_MS;
 	if (j->result == 0)
 		j->result = ipc_attach(&o, &j->ipc);
-	/* somebody else's RouDi reports its pools once a second; ours has those that we configured */
+	/* a RouDi that simd did not start reports its pools once a second; simd's own has the configured ones */
 	while (j->foreign && j->result == 0 && ipc_pools(j->ipc, have, POOLS_MAX) == -EAGAIN && mono_now_ns() < until)
 		(void)fd_wait(-1, 0, 20 * NS_PER_MS);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls to RouDi that may not be answered, so the helper's thread makes them: a probe, or probes until one is answered, and then the attach. */
+/*
+ * Jobs for the helper thread: calls to RouDi that may not be answered. A job probes once, or probes until RouDi answers
+ * and then attaches.
+ */
 #ifndef SUPERVISE_ROUDI_JOB_H
 #define SUPERVISE_ROUDI_JOB_H
 
@@ -14,13 +17,13 @@
 struct ipc;
 struct roudi;
 
-/* Probe until it answers, then attach; or only probe. */
+/* attach: probe until RouDi answers, then attach; otherwise only probe. */
 struct roudi_job {
 	struct helper_job job;
-	struct roudi *r;             /* NULL: no longer waited for */
-	const char *plane;           /* of the runtime, which outlives it */
-	bool attach, foreign, fresh; /* fresh: just started by us */
-	bool starved;                /* it did not answer, but could not have either */
+	struct roudi *r;             /* NULL: the result is no longer wanted */
+	const char *plane;           /* of the runtime, which outlives the job */
+	bool attach, foreign, fresh; /* fresh: simd has just started it */
+	bool starved;                /* RouDi did not answer, but was not given a CPU either */
 	pid_t pid;
 	uint32_t timeout_ms;
 	_Atomic bool cancel;

@@ -14,15 +14,15 @@ LOG_TOPIC("roudi");
 static void say_full(bool files, int64_t need, int64_t have)
 {
 	if (!files)
-		log_error(
-			"no new generation of the data plane yet: /dev/shm has no room for %d files more (its inodes are used "
-			"up); remove some there, or remount it with a larger nr_inodes",
-			ROUDI_FILES);
+		log_error("no new generation of the data plane yet: /dev/shm has no room for %d files more (its "
+			  "inodes are "
+			  "used up); "
+			  "remove some there, or remount it with a larger nr_inodes",
+			  ROUDI_FILES);
 	else
-		log_error(
-			"no new generation of the data plane yet: it needs %lld MiB of /dev/shm, %lld MiB are free; the memory "
-			"of the last one goes back first, and if that is not enough, make room there",
-			(long long)(need >> 20), (long long)(have >> 20));
+		log_error("no new generation of the data plane yet: it needs %lld MiB of /dev/shm, %lld MiB are free; "
+			  "the memory of the last generation is freed first; if that is not enough, make room there",
+			  (long long)(need >> 20), (long long)(have >> 20));
 }
 
 bool roudi_room_look(struct roudi_room *w, int64_t now_mono_ns, int64_t need)

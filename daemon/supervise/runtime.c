@@ -31,7 +31,7 @@ LOG_TOPIC("simd");
 #define PLANE_NAMES       16u
 #define LOCK_PAUSE_DUR_NS (10 * NS_PER_MS)
 
-/* ret_private: in /tmp, where everyone may make a directory of that name. */
+/* ret_private: set if it is in /tmp, where every user can make a directory of that name. */
 static char *usual_dir(bool *ret_private)
 {
 	const char *env = getenv("SIMD_RUNTIME_DIR"), *xdg = getenv("XDG_RUNTIME_DIR");
@@ -46,7 +46,10 @@ static char *usual_dir(bool *ret_private)
 	return mem_printf("/tmp/simd-%u", (unsigned)geteuid());
 }
 
-/* Whose the directory above is can put another in its place, or a link to one that root writes to. */
+/*
+ * The owner of the directory above could replace this one, or put a link in its place to a directory that root writes
+ * to.
+ */
 static int check_above(const char *dir)
 {
 	char *above = mem_strdup(dir), *slash = above ? strrchr(above, '/') : NULL;
@@ -60,7 +63,10 @@ static int check_above(const char *dir)
 	return r;
 }
 
-/* Whoever may write here takes simd's place at the socket, or has the next simd end processes by its state file. */
+/*
+ * A user who can write here could take simd's place at the socket, or make the next simd kill processes by its state
+ * file.
+ */
 static int make_dir(const char *dir, bool private)
 {
 	char user[GROUP_NAME_MAX];
@@ -86,7 +92,7 @@ static int make_dir(const char *dir, bool private)
 	return 0;
 }
 
-/* Processes that simd starts may have another working directory. */
+/* Absolute, because processes that simd starts may have another working directory. */
 static char *runtime_path(const char *asked, bool *ret_private)
 {
 	char *usual = asked && *asked ? NULL : usual_dir(ret_private);
@@ -96,7 +102,7 @@ static char *runtime_path(const char *asked, bool *ret_private)
 	return full;
 }
 
-/* The runtime directory of the simd that has the plane, or had it; "": nobody's. */
+/* The runtime directory of the simd that uses or used the plane; "": unknown. */
 static const char *owner_of(int dir, char *buf, size_t size)
 {
 	int fd = openat(dir, PLANE_OWNER, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -108,7 +114,7 @@ static const char *owner_of(int dir, char *buf, size_t size)
 	return buf;
 }
 
-/* By whatever name; one that is gone is nobody's. */
+/* Compares the directories, not their names; a directory that is gone equals no other. */
 static bool is_same_directory(const char *one, const char *other)
 {
 	struct stat a, b;
@@ -116,7 +122,7 @@ static bool is_same_directory(const char *one, const char *other)
 	return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev;
 }
 
-/* The n-th name of the directory's plane. */
+/* The n-th name for the plane of that runtime directory. */
 static void nth_plane(const char *real, unsigned n, char ret[PLANE_MAX])
 {
 	uint64_t hash = hash64(HASH64_INIT, real, strlen(real));
@@ -127,7 +133,7 @@ static void nth_plane(const char *real, unsigned n, char ret[PLANE_MAX])
 	snprintf(ret, PLANE_MAX, PLANE_BASE "/" PLANE_PREFIX "%0*x", PLANE_DIGITS, (unsigned)hash);
 }
 
-/* Root has what is in its way put aside: see in_the_way(). */
+/* Root can put away what another user made: see in_the_way(). */
 static bool is_of_another(const char *plane)
 {
 	struct stat st;
@@ -135,7 +141,7 @@ static bool is_of_another(const char *plane)
 	return geteuid() != 0 && lstat(plane, &st) == 0 && st.st_uid != geteuid();
 }
 
-/* An earlier simd of the directory has left it, or has it. */
+/* Whether an earlier simd of that runtime directory made the plane, or a running one uses it. */
 static bool is_plane_of(const char *plane, const char *dir)
 {
 	int fd = open(plane, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -148,7 +154,10 @@ static bool is_plane_of(const char *plane, const char *dir)
 	return yes;
 }
 
-/* By whatever way the directory is reached. Anybody can take a name first, so there are some more. */
+/*
+ * Names the plane after the real path, however the directory is reached. Any user can take a name first, so there are
+ * several.
+ */
 static int name_plane(const char *dir, char ret[PLANE_MAX])
 {
 	char real[PATH_MAX];
@@ -165,7 +174,7 @@ static int name_plane(const char *dir, char ret[PLANE_MAX])
 		if (!is_of_another(ret))
 			return 0;
 	}
-	nth_plane(real, 0, ret); /* it is named as what is in the way */
+	nth_plane(real, 0, ret); /* all names are taken: the error names the first */
 	return 0;
 }
 
@@ -190,14 +199,14 @@ int runtime_init(struct runtime *rt, const char *dir)
 	rt->state = rt->dir ? mem_printf("%s/state.json", rt->dir) : NULL;
 	if (!rt->socket || !rt->state)
 		r = err_nomem();
-	else if (strchr(rt->dir, '\n')) /* PLANE_OWNER is one line */
+	else if (strchr(rt->dir, '\n')) /* PLANE_OWNER has one line */
 		r = err_set(-EINVAL, "its name has a line break in it: name another one with --runtime-dir");
 	else
 		r = make_dir(rt->dir, private);
 	if (r == 0)
 		r = name_plane(rt->dir, rt->own);
 	if (r < 0) {
-		mem_free(rt->dir); /* not ours to remove */
+		mem_free(rt->dir); /* so that runtime_finish() does not remove it */
 		rt->dir = NULL;
 		runtime_finish(rt);
 	}
@@ -242,7 +251,10 @@ int runtime_check_base(void)
 		       "there is no " PLANE_BASE ", where the data plane lies: mount -t tmpfs tmpfs " PLANE_BASE);
 }
 
-/* Its descriptor; 1: to be tried again. Members of our group make their sockets and locks there, and cannot remove each other's. */
+/*
+ * Returns 0 with ret_fd; 1: try again. Members of simd's group make sockets and locks in the plane, and cannot remove
+ * each other's.
+ */
 static int make_plane(const char *dir, int *ret_fd)
 {
 	struct stat st;
@@ -289,8 +301,8 @@ static int held(const struct runtime *rt, const char *plane, int dir)
 	if (*owner && !is_same_directory(owner, rt->dir))
 		return err_set(
 			-EBUSY,
-			"the data plane of runtime directory %s has the name of that of %s, whose simd runs (%s, pid %d, "
-			"user %s): name another directory with --runtime-dir",
+			"runtime directories %s and %s have the same name for their data plane, and a simd runs in "
+			"the second (%s, pid %d, user %s): name another directory with --runtime-dir",
 			rt->dir, owner, plane, (int)holder, user);
 	return err_set(-EBUSY,
 		       "another simd runs in %s (pid %d, user %s): stop it first, or name another directory with "
@@ -298,7 +310,7 @@ static int held(const struct runtime *rt, const char *plane, int dir)
 		       *owner ? owner : rt->dir, (int)holder, user);
 }
 
-/* Ours alone to open, so that nobody else can lock it; 1: to be tried again. */
+/* Opens the lock with mode 0600, so that no other user can lock it. Returns 1: try again. */
 static int open_lock(const char *plane, int dir, int *ret_fd)
 {
 	int fd = openat(dir, PLANE_LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
@@ -316,13 +328,13 @@ static int open_lock(const char *plane, int dir, int *ret_fd)
 			       "with a larger nr_inodes",
 			       plane);
 	fd_close(fd);
-	/* made by a member of our group, in a plane that was left */
+	/* a member of simd's group made it, in a plane left by an earlier simd */
 	(void)plane_file(plane, PLANE_LOCK, path, sizeof(path));
 	r = take_away(path);
 	return r < 0 ? r : 1;
 }
 
-/* Whether what we locked is still the plane at that path, and its lock: a simd that ends removes both. */
+/* Whether the locked file and its directory still have their names: a simd that ends removes both. */
 static bool still_there(const char *plane, int dir, int fd)
 {
 	struct stat a, b;
@@ -332,8 +344,7 @@ static bool still_there(const char *plane, int dir, int fd)
 }
 
 /*
- * Whether the one that wrote the lock has exited, or is just ending. A child that it had forked but not yet
- * executed then holds the lock for a moment more.
+ * Whether the process that wrote the lock has exited or is exiting. A child that it forked may hold it a moment longer.
  */
 static bool owner_ended(int fd)
 {
@@ -346,7 +357,9 @@ static bool owner_ended(int fd)
 	return n > 0 && (number_take_i64(&at, NUMBER_DEC, 1, INT_MAX, &pid) < 0 || state_proc_ending((pid_t)pid));
 }
 
-/* The plane of a simd that was killed, with a RouDi perhaps, is for the next one of its own runtime directory. */
+/*
+ * A plane left by a killed simd, perhaps with a running RouDi, belongs to the next simd of the same runtime directory.
+ */
 static int check_owner(const struct runtime *rt, const char *plane, int dir)
 {
 	char owner[PATH_MAX], state[PATH_MAX + 16];
@@ -357,12 +370,12 @@ static int check_owner(const struct runtime *rt, const char *plane, int dir)
 		return 0;
 	return err_set(
 		-EBUSY,
-		"the data plane of runtime directory %s has the name of that of %s, left by a simd that was killed "
-		"(%s): name another directory with --runtime-dir, or simd --clean-up --runtime-dir %s",
+		"runtime directories %s and %s have the same name for their data plane, and a killed simd has left "
+		"the second one's (%s): name another directory with --runtime-dir, or simd --clean-up --runtime-dir %s",
 		rt->dir, owner, plane, owner);
 }
 
-/* In place: when /dev/shm is full, a page that is freed first belongs to another process before it is written again. */
+/* Written in place: when /dev/shm is full, another process would take a page that is freed first. */
 static int write_pid(int lock)
 {
 	char text[16];
@@ -371,7 +384,10 @@ static int write_pid(int lock)
 	return pwrite(lock, text, (size_t)n, 0) == n && ftruncate(lock, n) == 0 ? 0 : -1;
 }
 
-/* By an earlier simd of the same directory: it stays, for the same reason. A member of our group may have made another. */
+/*
+ * Whether an earlier simd of this directory wrote it; then it stays, as a new file may find no room. A member of simd's
+ * group may have made a false one.
+ */
 static bool is_owner_written(const struct runtime *rt, int dir)
 {
 	char owner[PATH_MAX];
@@ -439,7 +455,7 @@ static int lock_plane(const struct runtime *rt, const char *plane, int *ret_fd)
 		r = try_lock(rt, plane, dir, i == LOCK_TRIES - 1, ret_fd);
 		fd_close(dir);
 	}
-	return r > 0 ? err_set(-EBUSY, "%s keeps changing hands; try again", plane) : r;
+	return r > 0 ? err_set(-EBUSY, "%s: other simds keep taking its lock; try again", plane) : r;
 }
 
 int runtime_lock(struct runtime *rt, bool external)
@@ -458,7 +474,7 @@ void runtime_clear_external(struct runtime *rt)
 	(void)lock_plane(rt, PLANE_EXTERNAL, &rt->plain_fd);
 }
 
-/* Sockets and locks of clients too, of which none is of use without its RouDi. */
+/* Also removes sockets and locks of clients, which are of no use without RouDi. */
 static void remove_plane(const char *plane)
 {
 	DIR *d = opendir(plane);
@@ -484,7 +500,7 @@ static void unlock_plane(const char *plane, int *fd)
 	*fd = fd_close(*fd);
 }
 
-/* What a simd that was killed in the middle of fd_write_file() has left. */
+/* Removes temporary files of a simd that was killed inside fd_write_file(). */
 static void remove_unfinished(const char *dir)
 {
 	static const char *const written[] = { "state.json.", "roudi.toml." };

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BALLAST_SPARE (1 << 20) /* what is written after it was looked at */
+#define BALLAST_SPARE (1 << 20) /* for what is written after the measurement */
 
 static uint64_t align8(uint64_t n)
 {
@@ -78,7 +78,10 @@ uint64_t segment_commit_list_at(const struct segment_commit *c, unsigned cls)
 	return at;
 }
 
-/* The lists of free slots, the entries, and their list; false: it is not made so. */
+/*
+ * Computes where the lists of free slots, the entries and the list of free entries are. False: the segment has another
+ * layout.
+ */
 static bool lay_out(struct segment_commit *c, uint64_t *ret_end)
 {
 	uint64_t at, slots = 0;
@@ -95,7 +98,10 @@ struct range {
 	uint64_t at, end;
 };
 
-/* All but slots' entries, what introspection does not come to, and the ports of clients and servers, which we have none of. How many. */
+/*
+ * The parts of the management segment that need pages: all except the slots' entries, the part that introspection never
+ * writes, and the ports of clients and servers, which simd does not use. Returns their number.
+ */
 static unsigned mgmt_ranges(struct segment_commit *c, struct range ret[8])
 {
 	static const struct range head[] = IOX_MGMT_HEAD;
@@ -115,8 +121,8 @@ static unsigned mgmt_ranges(struct segment_commit *c, struct range ret[8])
 }
 
 /*
- * An earlier simd has reserved them. A second fallocate() would fill the pages with zeros, and nobody could tell any more which of them a
- * client has written to, so that none could go back when there is no room.
+ * Whether an earlier simd has allocated the pages already. A second fallocate() would fill the unwritten ones with
+ * zeros: they would look written, and could not be freed when there is no room.
  */
 static bool has_pages(int fd, const struct range *r, unsigned n)
 {
@@ -151,7 +157,7 @@ static void know_classes(struct segment_commit *c, const struct pools *p)
 	}
 }
 
-/* Members of our group may write to the plane: no link to what another simd uses. */
+/* Members of simd's group may write to the plane: the file must not be a link to a file of another simd. */
 static bool is_ours(int fd)
 {
 	struct stat st;
@@ -221,7 +227,7 @@ int segment_commit_slots(struct segment_commit *c, unsigned cls, uint32_t slots)
 	return r;
 }
 
-/* Bytes of a file that somebody has written to: pages that were only reserved are holes to SEEK_DATA. */
+/* Bytes of a file that were written: for SEEK_DATA, pages that were only reserved are holes. */
 static int64_t written(int fd)
 {
 	off_t at = 0, end;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pages behind the shared memory of the present generation. The segments of a RouDi that we start are sparse: a page is made when it
- * is touched, and who touches one when /dev/shm is full is killed by SIGBUS. So what can be touched is backed with pages before: of the
- * management segment what RouDi and each port write, of the payload segment the slots that are admitted (admission.h) and, of the
- * management segment again, their entries.
+ * The pages behind the shared memory of the present generation. The segments of a RouDi that simd starts are sparse: a
+ * page is allocated when it is first touched, and a process that touches one when /dev/shm is full is killed by SIGBUS.
+ * So simd allocates the pages before they can be touched: in the management segment those that RouDi and each port
+ * write, in the payload segment those of the admitted slots (admission.h), and in the management segment the entries of
+ * these slots.
  *
- * Where things lie in the management segment: ipc_iox_layout.h; of an iceoryx that lays it out otherwise all of it is backed.
+ * Layout of the management segment: ipc_iox_layout.h. If iceoryx has another layout, the whole segment gets pages.
  *
  * Thread: simd-main.
  */
@@ -15,35 +16,46 @@
 #include "admission.h"
 
 struct segment_commit {
-	int payload_fd, mgmt_fd; /* -1: none */
-	int ballast_fd; /* a file, so that there is room for the next management segment beside what clients keep of this one */
-	int64_t ballast; /* its bytes */
+	int payload_fd, mgmt_fd; /* -1: not open */
+	/* a file that reserves room for the next management segment, while clients still hold pages of this one */
+	int ballast_fd;
+	int64_t ballast; /* bytes reserved in it */
 	unsigned n;
-	uint64_t at[POOLS_MAX];    /* of each class, in the payload segment */
-	uint64_t chunk[POOLS_MAX]; /* bytes of each of its slots */
-	uint32_t count[POOLS_MAX]; /* of its slots */
-	uint32_t slots[POOLS_MAX]; /* that have pages */
+	uint64_t at[POOLS_MAX];    /* offset of each class in the payload segment */
+	uint64_t chunk[POOLS_MAX]; /* bytes of one slot */
+	uint32_t count[POOLS_MAX]; /* slots in the class */
+	uint32_t slots[POOLS_MAX]; /* slots that have pages */
 	uint64_t mgmt_size, entries_at;
-	bool whole; /* all of the management segment has pages: it is laid out otherwise */
+	bool whole; /* the layout is unknown, so the whole management segment has pages */
 };
 
 void segment_commit_init(struct segment_commit *c);
-/* Those of the RouDi in that plane, which has these pools; the management segment gets its pages. Negative: -ENOSPC, -errno, with a sentence. */
+/*
+ * Opens the segments of the RouDi in that plane, which has these pools, and allocates the pages of the management
+ * segment. -ENOSPC or another negative errno, with err_why() set.
+ */
 int segment_commit_begin(struct segment_commit *c, const char *plane, const struct pools *p);
-/* Those of a generation that was set aside (roudi_files.h): no page is made. -EPROTO: they are laid out otherwise, or not ours. */
+/*
+ * Opens the segments of a generation that was set aside (roudi_files.h), and allocates no pages. -EPROTO: the layout is
+ * unknown, or a file is a link or belongs to another user.
+ */
 int segment_commit_find(struct segment_commit *c, const char *plane, uint32_t generation, const struct pools *p);
-/* Pages for the first so many slots of a class. -ENOSPC: there are none. */
+/* Allocates pages for the first `slots` slots of a class. -ENOSPC: /dev/shm is full. */
 int segment_commit_slots(struct segment_commit *c, unsigned cls, uint32_t slots);
 /*
- * When all slots that were admitted have pages, and now and then after that: puts by as many bytes as have been written of the management
- * segment, which grow with each port. If there is no room for them, a restart may have to wait until there is.
+ * Reserves as many bytes as have been written to the management segment, which grow with each port. Called when all
+ * admitted slots have pages, and regularly after that. If /dev/shm has no room for the reserve, a restart may have to
+ * wait for room.
  */
 void segment_commit_ballast(struct segment_commit *c, const char *plane);
-/* The generation has ended: gives what is known of its segments, without the ballast, and is as new. */
+/* The generation has ended: returns its open segments, without the ballast, and resets *c. */
 struct segment_commit segment_commit_end(struct segment_commit *c);
-/* Closes the segments that segment_commit_end() has given. */
+/* Closes the segments returned by segment_commit_end(). */
 void segment_commit_close(struct segment_commit *dead);
-/* Where the list of a class's free slots begins in the management segment: of each slot the next free one, or, while it is out, more than count. */
+/*
+ * Offset in the management segment of a class's list of free slots: for each slot the number of the next free one, or a
+ * number above count while the slot is in use.
+ */
 uint64_t segment_commit_list_at(const struct segment_commit *c, unsigned cls);
 
 #endif

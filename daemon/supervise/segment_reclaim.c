@@ -16,16 +16,16 @@
 
 LOG_TOPIC("roudi");
 
-#define WAIT_DUR_NS (10 * NS_PER_S) /* the slots that a client holds which has not moved by then stay until it does */
+#define WAIT_DUR_NS (10 * NS_PER_S) /* after that, slots held by clients that have not moved stay until they move */
 #define PAGE        UINT64_C(4096)
-#define LIST_PIECE  1024u /* of a list of free slots, read at once */
+#define LIST_PIECE  1024u /* entries of a free list that are read at once */
 
 struct dead_segment {
 	struct list link; /* segment_reclaim::segments */
 	const char *plane;
 	struct exec_timer timer;
 	uint32_t generation;
-	struct segment_commit of; /* n 0: nothing is known of its slots */
+	struct segment_commit of; /* n 0: its slots are unknown */
 };
 
 static void dead_segment_free(struct dead_segment *v)
@@ -37,7 +37,7 @@ static void dead_segment_free(struct dead_segment *v)
 	mem_free(v);
 }
 
-/* What a file has pages for that nobody has ever written to is a hole to SEEK_DATA. */
+/* Frees pages that were reserved but never written: for SEEK_HOLE they are holes. */
 static void punch_unwritten(int fd)
 {
 	off_t at = 0, data;
@@ -65,7 +65,7 @@ static void punch(struct dead_segment *v)
 	dead_segment_free(v);
 }
 
-/* Of slots from .. to - 1 the pages that no other slot has a part of. */
+/* Frees the pages of slots from .. to - 1, except pages that another slot shares. */
 static void punch_slots(const struct segment_commit *c, unsigned cls, uint32_t from, uint32_t to)
 {
 	uint64_t at = (c->at[cls] + c->chunk[cls] * from + PAGE - 1) / PAGE * PAGE;
@@ -76,7 +76,10 @@ static void punch_slots(const struct segment_commit *c, unsigned cls, uint32_t f
 				(off_t)(end - at));
 }
 
-/* A client can have written the list: it decides which of the class's own pages are freed, and no more. */
+/*
+ * Frees the pages of the free slots. A client can have corrupted the list: so it only decides which pages of this class
+ * are freed.
+ */
 static void punch_free(const struct segment_commit *c, unsigned cls)
 {
 	uint64_t at = segment_commit_list_at(c, cls);
@@ -90,7 +93,7 @@ static void punch_free(const struct segment_commit *c, unsigned cls)
 			return;
 		if (next[k] <= c->count[cls])
 			continue;
-		punch_slots(c, cls, free_from, i); /* this one is out */
+		punch_slots(c, cls, free_from, i); /* slot i is in use */
 		free_from = i + 1;
 	}
 	punch_slots(c, cls, free_from, c->count[cls]);
@@ -107,7 +110,7 @@ static void punch_all_free(const struct dead_segment *v)
 		punch_free(&v->of, i);
 }
 
-/* The rest of it goes when they have moved. */
+/* Frees the free slots; the rest is freed when the clients have moved. */
 static void on_timer(void *arg)
 {
 	struct dead_segment *v = (struct dead_segment *)arg;
@@ -117,7 +120,7 @@ static void on_timer(void *arg)
 		return;
 	}
 	punch_all_free(v);
-	log_info("freed generation %u, but for the slots that clients hold who have not moved yet", v->generation);
+	log_info("freed generation %u, except slots held by clients that have not moved yet", v->generation);
 }
 
 void segment_reclaim_init(struct segment_reclaim *g, struct exec *x, const char *plane)
@@ -140,7 +143,8 @@ void segment_reclaim_for_room(struct segment_reclaim *g)
 	struct dead_segment *v, *tmp;
 
 	list_for_each_safe(v, tmp, &g->segments, link) {
-		if (!exec_timer_armed(&v->timer)) { /* without the rest, nobody would ever move */
+		/* the 10 s are over, and without this memory no client could ever move */
+		if (!exec_timer_armed(&v->timer)) {
 			punch(v);
 			continue;
 		}

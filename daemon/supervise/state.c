@@ -19,7 +19,7 @@
 
 /* ---- processes ---- */
 
-/* Field nth of /proc/<pid>/stat; negative: there is no such process, or it is a zombie. */
+/* Field `nth` of /proc/<pid>/stat; negative: there is no such process, or it is a zombie. */
 static int64_t stat_field(pid_t pid, int nth)
 {
 	char path[64], state = 0;
@@ -42,7 +42,7 @@ bool state_proc_ending(pid_t pid)
 	return flags < 0 || (flags & 4 /* PF_EXITING */);
 }
 
-/* A letter; 0: there is no such thread. */
+/* The state letter; 0: no such thread. */
 static char thread_state(pid_t pid, const char *tid)
 {
 	char path[300], state = 0;
@@ -52,7 +52,7 @@ static char thread_state(pid_t pid, const char *tid)
 	return state;
 }
 
-/* A frozen process seems to sleep. */
+/* /proc shows a frozen process as sleeping, so its cgroup is checked. */
 static bool frozen(pid_t pid)
 {
 	char path[4200], *text, *group;
@@ -103,7 +103,7 @@ bool state_proc_alive(const struct state_proc *p)
 	return p->pid > 0 && p->start >= 0 && state_proc_start(p->pid) == p->start;
 }
 
-/* The number may become another process's while it is opened. */
+/* Checks the start time again after opening: the pid may have been reused meanwhile. */
 int state_proc_open(const struct state_proc *p)
 {
 	int fd = state_proc_alive(p) ? fd_pidfd_open(p->pid) : -ESRCH;
@@ -129,7 +129,7 @@ bool state_proc_user(pid_t pid, uid_t *ret)
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
 	if (pid <= 0 || fd_read_file(path, 65536, &text, NULL) < 0)
 		return false;
-	at = strstr(text, "\nUid:\t"); /* the real one, and the effective one */
+	at = strstr(text, "\nUid:\t"); /* the real uid, then the effective one */
 	at = at ? strchr(at + strlen("\nUid:\t"), '\t') : NULL;
 	yes = at && (++at, number_take_u64(&at, NUMBER_DEC, UINT32_MAX, &uid) == 0);
 	mem_free(text);
@@ -168,7 +168,7 @@ static int read_app(const json_t *o, struct state_app *ret)
 
 	if (r == 0)
 		r = jsonx_bool(o, "bridge", &ret->bridge);
-	if (r == 0) /* a file of a simd that did not write it has none */
+	if (r == 0) /* absent in files of older simds */
 		r = jsonx_opt_bool(o, "client", false, &ret->client);
 	if (r == 0)
 		r = read_proc(o, "process", &ret->proc);
@@ -177,7 +177,7 @@ static int read_app(const json_t *o, struct state_app *ret)
 	return r;
 }
 
-/* A file of a simd that did not write them has none. */
+/* Absent in files of older simds. */
 static int read_children(const json_t *j, struct state *s)
 {
 	json_t *children, *item;
@@ -241,7 +241,7 @@ int state_load(const char *path, struct state *ret)
 	size_t len;
 	int r;
 
-	/* processes are ended by what it says */
+	/* simd ends processes by this file's content */
 	if (lstat(path, &st) == 0 && (st.st_uid != geteuid() || (st.st_mode & 022)))
 		return err_set(-EPERM, "%s belongs to user %u, or others may write it (mode %03o)", path,
 			       (unsigned)st.st_uid, (unsigned)st.st_mode & 0777);

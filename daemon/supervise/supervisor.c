@@ -27,14 +27,14 @@
 LOG_TOPIC("supervisor");
 
 #define PROBE_MS     1000
-#define DRAIN_DUR_NS (2 * NS_PER_S) /* how long accepted messages may take to leave at the end */
+#define DRAIN_DUR_NS (2 * NS_PER_S) /* time limit for accepted messages to be delivered at the end */
 
 /* ---- jobs that free a dead application ---- */
 
 struct free_job {
 	struct helper_job job;
 	struct simd *s;
-	const char *plane; /* of the runtime */
+	const char *plane; /* borrowed from the runtime */
 	char app[STATE_APP_MAX];
 	bool old, swept;
 	int result;
@@ -44,14 +44,15 @@ static void free_run(struct helper_job *hj)
 {
 	struct free_job *j = container_of(hj, struct free_job, job);
 
-	/* one that was just starting when its lock was looked at has ports by now */
+	/* an application that was starting when its lock was tested may have ports by now */
 	if (j->swept && !roudi_app_dead(j->plane, j->app)) {
 		j->result = -ENOENT;
 		return;
 	}
 	j->result = j->old ? 0 : ipc_free_app(j->plane, j->app);
 	if (j->result == 0 && !j->old)
-		j->result = ipc_probe(j->plane, PROBE_MS); /* it has been read: now it has been done, too */
+		/* an answer shows that RouDi has also handled the request before it */
+		j->result = ipc_probe(j->plane, PROBE_MS);
 	roudi_forget_app(j->plane, j->app, !j->swept);
 }
 
@@ -62,7 +63,7 @@ static void free_done(struct helper_job *hj)
 	if (j->result == 0 && !j->old)
 		slot_reclaim_forgotten(j->s, j->app);
 	reaper_freed(j->s, j->app, j->result == 0 && !j->old);
-	if (j->result < 0 && j->result != -ENOENT && j->result != -ECONNREFUSED) /* without RouDi there are none */
+	if (j->result < 0 && j->result != -ENOENT && j->result != -ECONNREFUSED) /* without RouDi there are no ports */
 		log_warn("the ports of %s could not be freed: %s", j->app, err_text(j->result));
 	mem_free(j);
 }
@@ -71,7 +72,7 @@ static void post_free(struct supervisor *k, const char *app, bool old, bool swep
 {
 	struct free_job *j;
 
-	if (!k->helper) /* RouDi has exited already, or is somebody else's and simd stops */
+	if (!k->helper) /* RouDi has exited already, or simd did not start it and stops now */
 		return;
 	j = MEM_NEW(struct free_job);
 	if (!j) {
@@ -172,7 +173,7 @@ static void op_dataplane_broken(void *user, const char *why)
 {
 	struct supervisor *k = (struct supervisor *)user;
 
-	/* from inside a call of the registry: RouDi is looked after when that has returned */
+	/* called from inside the registry: RouDi is ended after that call has returned */
 	snprintf(k->broken_why, sizeof(k->broken_why), "%s", why);
 	exec_timer_at(&k->broken_timer, exec_now(k->x));
 }
@@ -324,7 +325,7 @@ static void on_drain_timer(void *arg)
 {
 	struct supervisor *k = (struct supervisor *)arg;
 
-	log_warn("bridges still hold messages; these complete with false");
+	log_warn("bridges still hold messages at shutdown; these messages complete with false");
 	registry_drain(k->s, true, ignore, NULL);
 	on_drained(k);
 }
@@ -415,9 +416,9 @@ void supervisor_destroy(struct supervisor *k)
 	k->processes = NULL;
 	k->roudi = NULL;
 	k->helper = NULL;
-	/* an attach that was cut short keeps its files as long as this process runs */
+	/* an interrupted attach keeps its files as long as this process runs */
 	roudi_forget_own(k->o.rt->plane, k->app);
-	/* whoever was killed at the end has not cleaned up, nor who was still dying when we took over */
+	/* processes killed during the stop, or still exiting when simd took over, have left their files */
 	roudi_forget_dead(k->o.rt->plane);
 	supervisor_remove_state(k);
 	k->s = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes that a killed simd had started and that have not exited yet. The kernel has sent them SIGTERM, but a bridge may
- * still write out what it has, or hang; and what this simd starts in their place would write the same file or use the
- * same port. So this one is not ready before they have exited: by themselves, or by SIGKILL after process.stop_ms.
+ * Processes that a killed simd had started and that have not exited yet. The kernel has sent them SIGTERM, but a bridge
+ * may still write its data, or hang; and the processes that this simd starts instead would write the same file or use
+ * the same port. So simd is not ready before they have exited, by themselves or by SIGKILL after process.stop_ms.
  * Thread: simd-main.
  */
 #include "supervisor_private.h"
@@ -20,7 +20,7 @@ static void on_orphan_exit(struct wait *o)
 {
 	struct supervisor *k = o->k;
 
-	/* what is left of its session; a number that is still a group's is not used again */
+	/* ends the rest of its session; a pid that is still a process group is not reused */
 	(void)kill(-o->app.proc.pid, SIGKILL);
 	wait_free(o);
 	if (!list_empty(&k->orphans))
@@ -38,7 +38,7 @@ static void add_orphan(struct supervisor *k, const struct state_proc *p)
 	(void)fd_pidfd_kill(fd, SIGTERM);
 	if (wait_create(&k->orphans, &(struct wait){ .k = k, .exited = on_orphan_exit, .app = { .proc = *p } }, fd) <
 	    0) {
-		(void)fd_pidfd_kill(fd, SIGKILL); /* nothing to wait with, so at once */
+		(void)fd_pidfd_kill(fd, SIGKILL); /* it cannot be watched, so it is killed at once */
 		fd_close(fd);
 		return;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The supervisor's memory over a crash of simd: writing the state file, and taking over from a simd that was
- * killed. Slots that the old simd took for a bridge are read in place by that bridge until it reports that it
- * is idle, or exits: only then is what the old simd held freed.
+ * What the supervisor keeps across a crash of simd: it writes the state file, and takes over from a simd that was
+ * killed. A bridge reads the slots that the old simd took for it in place, until it reports that it is idle, or exits:
+ * only then the old simd's slots and ports are freed.
  * Thread: simd-main.
  */
 #include "supervisor_private.h"
@@ -27,7 +27,7 @@ LOG_TOPIC("supervisor");
 
 #define SAVE_DELAY_DUR_NS (50 * NS_PER_MS)
 #define SWEEP_DUR_NS      (10 * NS_PER_S) /* by then every client of the earlier simd has reconnected, or is dead */
-#define DOUBT_DUR_NS      (2 * NS_PER_S)  /* by then one that executes another program has closed its lock */
+#define DOUBT_DUR_NS      (2 * NS_PER_S)  /* by then a process that executes another program has closed its lock */
 
 /* ---- the file ---- */
 
@@ -86,7 +86,7 @@ static void collect(struct supervisor *k, struct state *st)
 		list_for_each(m, &p->remains, link)
 			add_app(st, m->app, false, false, p->pid);
 	}
-	/* killed again before they had exited: they are still to be freed */
+	/* not exited yet: still to be freed, should simd be killed again */
 	list_for_each(w, &k->waits, link)
 		add_app(st, w->app.app, false, w->app.bridge && !w->idle, w->app.proc.pid);
 	st->n_children = processes_children(k->processes, st->children, STATE_CHILDREN_MAX);
@@ -103,7 +103,7 @@ void supervisor_save_state(struct supervisor *k)
 	}
 	collect(k, st);
 	if (state_save(k->o.rt->state, st) < 0)
-		log_warn("the state file cannot be written, a new simd could not take over from this one: %s",
+		log_warn("the state file cannot be written, so a new simd cannot take over from this one: %s",
 			 err_why());
 	mem_free(st);
 }
@@ -128,7 +128,7 @@ void supervisor_sessions_changed(void *user)
 
 void supervisor_remove_state(struct supervisor *k)
 {
-	if (k->s && !k->reexec) /* the next one counts the generations on */
+	if (k->s && !k->reexec) /* after a re-exec the next simd continues the generation numbers */
 		(void)unlink(k->o.rt->state);
 }
 
@@ -145,8 +145,8 @@ static void forget_dead(void *arg, const char *app)
 }
 
 /*
- * A client that died between two simds before either had written it down, before it had said its name, or that has become another
- * program.
+ * Frees clients that died between two simds and that neither had recorded: they died before they had sent their name,
+ * or they now execute another program.
  */
 void supervisor_on_sweep_timer(void *arg)
 {
@@ -173,7 +173,7 @@ static void free_old_simd(struct supervisor *k)
 	}
 	k->old_app_freed = true;
 	log_info("freeing what the earlier simd (pid %d) held", (int)k->left->simd.pid);
-	/* those too that were killed before they had written who they are */
+	/* also those that were killed before they had sent their names */
 	roudi_dead_apps(k->o.rt->plane, false, free_dead, k);
 	if (k->left->simd_app[0])
 		supervisor_free_app(k, k->left->simd_app, false);
@@ -189,7 +189,7 @@ static unsigned sessions_of(const struct simd *s, pid_t pid)
 	return n;
 }
 
-/* A process may have several clients. */
+/* Whether that process has as many sessions as it had: it may have several clients. */
 static bool is_back(const struct supervisor *k, pid_t pid)
 {
 	const struct wait *w;
@@ -271,7 +271,7 @@ void supervisor_adopt(struct supervisor *k)
 	struct roudi_info info;
 
 	roudi_info(k->roudi, &info);
-	if (!k->left || !info.adopted) { /* all ports went with their RouDi; files of the dead are left */
+	if (!k->left || !info.adopted) { /* all ports went with their RouDi; only files of dead applications are left */
 		k->old_app_freed = true;
 		roudi_dead_apps(k->o.rt->plane, false, forget_dead, k);
 		for (unsigned i = 0; k->left && i < k->left->n_apps; i++)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clock's publisher, see clock_pub.h. Thread: publish on the clock thread; no lock, no allocation of ours. */
+/*
+ * The clock's publisher; see clock_pub.h. Thread: publish() on the clock thread, without lock or allocation of its own.
+ */
 #include "clock_pub.h"
 
 #include "err.h"
@@ -26,7 +28,7 @@ static void row_set(_Atomic uint64_t *word, uint64_t value)
 
 static void row_add(_Atomic uint64_t *word, uint64_t more)
 {
-	row_set(word, atomic_load_explicit(word, memory_order_relaxed) + more); /* one writer */
+	row_set(word, atomic_load_explicit(word, memory_order_relaxed) + more); /* there is only one writer */
 }
 
 static void fill(const struct clock_pub *p, const struct clock_tick *tick, uint64_t sequence, struct sim_slot *s)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sink that puts ticks into the data plane: one slot with a sim/Clock per tick, kept for late
- * subscribers, counted like any publisher's. A new one per generation of the data plane:
+ * The sink that publishes ticks into the data plane: one slot with a sim/Clock per tick, latched for late subscribers,
+ * and counted like any publisher's. Each generation of the data plane needs a new one:
  *
  *     clock_thread_set_sink(t, NULL); clock_pub_destroy(old);
  *     clock_pub_create(&o, &p, &sink); clock_thread_set_sink(t, &sink);
@@ -18,17 +18,19 @@
 struct clock_pub;
 
 struct clock_pub_options {
-	struct ipc *ipc;     /* keeps until destroy */
-	const char *channel; /* full name; borrows */
+	struct ipc *ipc;     /* borrowed until destroy */
+	const char *channel; /* full name; borrowed */
 	uint32_t channel_id, publisher_id, iox_generation;
-	/* keeps until destroy: its row of simd's own counter page, publisher_id set by the owner; may be NULL */
+	/*
+	 * borrowed until destroy; the row in simd's own counter page, with publisher_id set by the owner; may be NULL
+	 */
 	struct wire_counters *row;
-	uint64_t sequence; /* of the last message of an earlier generation: numbers go on; 0 */
+	uint64_t sequence; /* of the last message in an earlier generation, which numbering continues; 0: none */
 };
 
 /* Errors: those of ipc_pub_create(). */
 int clock_pub_create(const struct clock_pub_options *o, struct clock_pub **ret, struct clock_sink *ret_sink);
-void clock_pub_destroy(struct clock_pub *p); /* after it is no longer the sink; NULL is fine */
+void clock_pub_destroy(struct clock_pub *p); /* to be called after another sink was set; NULL is fine */
 uint64_t clock_pub_sequence(const struct clock_pub *p);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clock thread: waits for the deadlines of clock_ticks.c, reads the page, hands the sample to the sink.
+ * The clock thread: waits for the deadlines of clock_ticks.c, reads the page, passes the sample to the sink.
  *
- * Thread: `simd-clock` runs the fields under clk; the owner creates, asks and swaps the sink. The lock is held
- *         for one publish, or for the swap of a pointer, with priority inheritance: neither waits for long.
+ * Thread: `simd-clock` runs the fields under clk; the owner sets the sink and
+ *         reads the statistics. The lock is held for one publish or one assignment, with priority inheritance.
  */
 #include "clock_thread.h"
 
@@ -61,7 +61,7 @@ static int sample(struct clock_thread *t, int64_t now_mono_ns, struct sim_clock_
 static void publish(struct clock_thread *t, const struct clock_tick *tick)
 {
 	pthread_mutex_lock(&t->lock);
-	if (t->sink.publish) /* counted before the lock is released: who has replaced the sink sees all it did */
+	if (t->sink.publish) /* counted inside the lock: after a change of the sink all its publishes are counted */
 		bump(t->sink.publish(t->sink.ctx, tick) < 0 ? &t->clk.failed : &t->clk.published);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -170,7 +170,7 @@ static int set_fifo(struct clock_thread *t, int priority)
 	return -r;
 }
 
-/* The default, or the most that is allowed. */
+/* Sets the default priority, or the highest one allowed. */
 static int raise_as_allowed(struct clock_thread *t)
 {
 	struct rlimit limit = { 0 };
@@ -183,7 +183,7 @@ static int raise_as_allowed(struct clock_thread *t)
 		return 0;
 	err_sys(r,
 		"the clock thread runs without real-time priority: /clock is late, or left out, while the CPUs are busy; allow "
-		"it with LimitRTPRIO=%d or `ulimit -r %d`, or say that it is meant so: clock.priority 0",
+		"it with LimitRTPRIO=%d or `ulimit -r %d`, or set clock.priority to 0 if that is intended",
 		CLOCK_PRIORITY_DEFAULT, CLOCK_PRIORITY_DEFAULT);
 	return 1;
 }

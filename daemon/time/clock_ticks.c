@@ -18,7 +18,7 @@ void clock_ticks_init(struct clock_ticks *t, int64_t start_mono_ns, uint32_t rat
 
 int64_t clock_ticks_deadline(const struct clock_ticks *t)
 {
-	/* whole seconds apart, so that no product leaves 64 bits */
+	/* split into whole seconds, so that no product exceeds 64 bits */
 	return t->start_mono_ns + (int64_t)(t->next / t->rate_hz) * NS_PER_S +
 	       (int64_t)(t->next % t->rate_hz) * NS_PER_S / t->rate_hz;
 }
@@ -29,8 +29,9 @@ int64_t clock_ticks_wake_at(const struct clock_ticks *t)
 }
 
 /*
- * A quantile without a memory: up by 3 parts when a sleep ended later than it, down by 1 when earlier, settles where
- * three sleeps of four are in time. The part follows the size, so it learns fast and is steady.
+ * Estimates a quantile without storing samples: 3 parts up if a sleep ended later than the lead, 1 part down if
+ * earlier, which settles where three of four sleeps end in time. The part grows with the lead, so learning is fast and
+ * stable.
  */
 void clock_ticks_woke(struct clock_ticks *t, int64_t wanted_mono_ns, int64_t now_mono_ns)
 {

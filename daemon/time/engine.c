@@ -13,14 +13,15 @@
 #define STEP_SETTLE_DEFAULT_DUR_NS   (5 * NS_PER_MS)
 #define STEP_DEADLINE_DEFAULT_DUR_NS (10 * NS_PER_S)
 #define RATE_WINDOW_DUR_NS           (NS_PER_S / 2)
-#define RATE_LEAST_DUR_NS            (NS_PER_S / 10) /* one advance right after a resume would report thousands */
+/* a shorter time after a resume would give a factor of thousands */
+#define RATE_LEAST_DUR_NS (NS_PER_S / 10)
 
 static bool has_control(const struct time_engine *e)
 {
 	return e->source->flags & SIM_SOURCE_CONTROL;
 }
 
-/* Sources that follow another clock run at scale 1, whatever was configured for the others. */
+/* The configured scale applies to sources with control. A followed source has the reported scale, others have 1. */
 static int64_t scale_in_force(const struct time_engine *e)
 {
 	if (engine_is_followed(e))
@@ -35,7 +36,7 @@ static int64_t rate_in_force(const struct time_engine *e)
 	return engine_is_followed(e) ? e->follow.rate_e6 : scale_in_force(e);
 }
 
-/* Until its driver says otherwise. */
+/* Whether the source counts as driven until its driver reports otherwise. */
 static bool begins_driven(const struct sim_source_ops *s)
 {
 	return s->kind == SIM_SOURCE_DRIVEN || s->kind == SIM_SOURCE_FOLLOWED;
@@ -43,7 +44,7 @@ static bool begins_driven(const struct sim_source_ops *s)
 
 /* ---- how long it has run ---- */
 
-/* Time goes on by itself, from base_mono_ns on. */
+/* Adds to the run: time ran by itself from base_mono_ns on. */
 static void run_by_itself(struct time_engine *e, int64_t to_mono_ns)
 {
 	if (!e->run.began_mono_ns)
@@ -53,7 +54,7 @@ static void run_by_itself(struct time_engine *e, int64_t to_mono_ns)
 	e->run.to_mono_ns = to_mono_ns;
 }
 
-/* Somebody has moved it. The first move of a stretch has no real time before it that it could be compared with. */
+/* Adds to the run: time was moved. The first move of a stretch has no preceding wall time to compare with. */
 static void run_by_move(struct time_engine *e, int64_t dur_ns)
 {
 	if (!e->run.began_mono_ns)
@@ -104,13 +105,16 @@ static uint32_t flags_now(const struct time_engine *e)
 	       (e->driven && (!e->driver.held || e->driver_lost) ? (uint32_t)SIM_CLOCK_NO_DRIVER : 0);
 }
 
-/* It holds by itself what is published, without participants. */
+/* Whether the driver uses lock-step without participants. */
 static bool driver_alone(const struct time_engine *e)
 {
 	return e->driven && e->driver.held && e->driver.info.lockstep;
 }
 
-/* Rounds will come, unless time is paused, at the end of which dispatch releases what it holds: else nothing may be held. */
+/*
+ * Whether rounds will come, at whose end dispatch releases held messages (unless time is paused). Without rounds
+ * nothing may be held.
+ */
 static bool has_lockstep(const struct time_engine *e)
 {
 	if (!lockstep_members(e->lock) && !driver_alone(e))
@@ -154,11 +158,11 @@ void engine_commit_quietly(struct time_engine *e)
 		e->run.to_mono_ns = 0;
 	if (e->state == TIME_PAUSED && !(p->flags & SIM_CLOCK_PAUSED))
 		page_store(&p->pause_mono_ns, e->base_mono_ns);
-	/* after pause_mono_ns: dispatch looks at it once it has seen the flag */
+	/* after pause_mono_ns: dispatch reads that once it has seen the flag */
 	__atomic_store_n(&p->flags, flags_now(e), __ATOMIC_RELEASE);
 	page_store(&p->sim_ns, engine_base_ns(e));
 	page_store(&p->mono_ns, e->base_mono_ns);
-	/* after sim_ns: sim_clock_now() trusts sim_ns alone once it has seen rate 0 */
+	/* after sim_ns: sim_clock_now() uses sim_ns alone once it has seen rate 0 */
 	__atomic_store_n(&p->rate_e6, e->rate_e6, __ATOMIC_RELEASE);
 	page_store(&p->clock_generation, e->clock_generation);
 	page_store(&p->source, e->source->id);
@@ -184,7 +188,7 @@ void engine_rate_restart(struct time_engine *e)
 {
 	e->anchor[1] = (struct rate_anchor){ .mono_ns = e->base_mono_ns, .at_sim_ns = engine_base_ns(e) };
 	e->anchor[0] = e->anchor[1];
-	e->run.to_mono_ns = 0; /* what lies before a jump, or without a driver, is no part of the run */
+	e->run.to_mono_ns = 0; /* a jump, or time without a driver, is not part of the run */
 }
 
 static void rate_note(struct time_engine *e)
@@ -195,7 +199,7 @@ static void rate_note(struct time_engine *e)
 	e->anchor[1] = (struct rate_anchor){ .mono_ns = e->base_mono_ns, .at_sim_ns = engine_base_ns(e) };
 }
 
-/* Who follows is told a rate of 0 where the other's driver moves time: what counts is how far it came. */
+/* A follower is told rate 0 if the other's driver moves time, so the distance covered is measured. */
 static double rate_measured(struct time_engine *e)
 {
 	int64_t wall_dur_ns = exec_now(e->exec) - e->anchor[0].mono_ns, now_sim_ns;
@@ -269,7 +273,7 @@ static void on_ended(void *ctx)
 	round_over(ctx);
 }
 
-/* The page shows whether there is lock-step. */
+/* Updates the page, which shows whether there is lock-step. */
 static void on_members(void *ctx)
 {
 	struct time_engine *e = ctx;
@@ -338,7 +342,7 @@ static int check_options(const struct time_engine_options *o)
 	return o->source ? time_source_check(o->source) : 0;
 }
 
-/* The first state of the page. */
+/* Writes the first state of the page. */
 static void first_write(struct time_engine *e, const struct time_engine_options *o, int64_t start_sim_ns)
 {
 	e->driven = begins_driven(e->source);
@@ -436,7 +440,7 @@ void engine_set_state(struct time_engine *e, enum time_state state)
 	engine_changed(e);
 }
 
-/* Time goes on, whatever was under way. */
+/* Time resumes, whatever was in progress. */
 static void resumed(struct time_engine *e)
 {
 	err_set(-ECANCELED, "time was resumed before it was paused");
@@ -466,7 +470,7 @@ void time_waits_done(struct list *from, int result)
 
 	list_init(&waits);
 	list_splice(&waits, from);
-	while (!list_empty(&waits)) { /* each may cancel others */
+	while (!list_empty(&waits)) { /* each done() may cancel other waits */
 		struct time_wait *w = list_first(&waits, struct time_wait, link);
 
 		list_remove(&w->link);
@@ -494,7 +498,7 @@ int time_engine_pause_by(struct time_engine *e, uint32_t client_id)
 	lockstep_look(e->lock);
 	e->paused_by_scale = false;
 	if (own)
-		e->driver.working = false; /* it knows what it has published */
+		e->driver.working = false; /* the driver's client knows what it has published */
 	if (e->step.open) {
 		err_set(-ECANCELED, "time was paused before the step had ended");
 		step_end(e, -ECANCELED, TIME_PAUSED);
@@ -619,7 +623,7 @@ int64_t time_engine_now(struct time_engine *e)
 {
 	int64_t dur_ns = exec_now(e->exec) - e->base_mono_ns;
 
-	/* as readers compute it from the page: they may be up to 1 ns behind the exact time, never ahead */
+	/* as readers compute it from the page: up to 1 ns behind the exact time, never ahead */
 	return engine_base_ns(e) + (e->rate_e6 > 0 && dur_ns > 0 ? sim_scale_dur_(dur_ns, e->rate_e6) : 0);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The driver lease: one client moves the time of a driven source, in packets of schemas/wire/driver.h on a
- * SEQPACKET socket. It sends a request, waits for the answer, sends the next: one is open at most. Whatever breaks that,
- * and a hang-up, ends the lease, and the clock is stopped. Thread: the exec's.
+ * The driver lease: one client moves the time of a driven source, in packets of schemas/wire/driver.h on a SEQPACKET
+ * socket. It sends a request, waits for the answer, and sends the next: at most one is open. A violation, or the close
+ * of the socket, ends the lease, and the clock is stopped. Thread: the exec's.
  */
 #include "engine_private.h"
 
@@ -20,7 +20,7 @@
 
 #define UNREAD_MAX 4 /* one request, its release, an error or two */
 
-/* A driver that waits on the page is to look at its socket. */
+/* Makes a driver that waits on the page read its socket. */
 static void rouse(struct time_engine *e)
 {
 	if (!e->driver.on_page || !e->grant)
@@ -29,7 +29,7 @@ static void rouse(struct time_engine *e)
 	futex_wake_all(&e->grant->moved, FUTEX_BETWEEN_PROCESSES);
 }
 
-/* No pause and no step waits for its request any more. */
+/* No pause or step waits for its request any more. */
 static void await_no_more(struct time_engine *e)
 {
 	exec_timer_cancel(&e->driver.late);
@@ -47,7 +47,7 @@ static void driver_close(struct time_engine *e)
 	e->driver.asked = 0;
 }
 
-/* The lease ends from the other side; lost: not by a release. */
+/* The driver has ended the lease; lost: without a release. */
 static void lease_ends(struct time_engine *e, bool lost)
 {
 	driver_close(e);
@@ -87,8 +87,8 @@ static void on_release(struct time_engine *e)
 }
 
 /*
- * Its socket or its client has ended: by a release that nobody has read yet? An error is reported before what was sent
- * ahead of it, so it is read past; what is not a release is of no use any more.
+ * Whether a release is still unread after the socket or the client has ended. An error is reported before packets sent
+ * ahead of it, so reading continues after it; packets other than a release are dropped.
  */
 static bool has_released(const struct time_engine *e)
 {
@@ -119,12 +119,12 @@ void driver_dismiss(struct time_engine *e)
 
 	if (!e->driver.held)
 		return;
-	/* a courtesy: the hang-up means the same */
+	/* optional: the close of the socket means the same */
 	(void)!send(e->driver.fd, &p, sizeof(p), MSG_NOSIGNAL | MSG_DONTWAIT);
 	driver_close(e);
 }
 
-/* number: of the round that has ended; 0: there was none. */
+/* number: of the round that has ended; 0: none. */
 static void answer_round(struct time_engine *e, int result, int64_t granted_dur_ns, uint64_t number)
 {
 	struct driver_packet p = {
@@ -156,7 +156,10 @@ static int64_t late_at(const struct time_engine *e)
 	return e->driver.awaited_mono_ns + e->deadline_dur_ns + pace_dur_ns;
 }
 
-/* Whoever pauses wants time to stand, whatever has become of the driver; a step is of what it publishes. */
+/*
+ * Whether to stop waiting for the driver. A pause should take effect whatever the driver does; a step depends on what
+ * the driver publishes.
+ */
 static bool goes_on_without(const struct time_engine *e)
 {
 	return e->late == TIME_LATE_DROP || (e->late == TIME_LATE_WARN && e->pause_due);
@@ -200,14 +203,14 @@ static void works(struct time_engine *e, int64_t granted_dur_ns)
 	e->driver.granted_dur_ns = granted_dur_ns;
 }
 
-/* What it has published is on its way: the instant is over, as far as it is concerned. */
+/* The driver's messages are on their way: for the driver, the instant is over. */
 static void is_back(struct time_engine *e)
 {
 	step_look(e);
 	driver_serve(e);
 }
 
-/* What it has published goes out before time moves. */
+/* Dispatches the driver's messages before time moves. */
 static void drain(struct time_engine *e)
 {
 	e->driver.draining = e->held && e->events.drain && !e->events.drain(e->ctx);
@@ -250,11 +253,14 @@ static void become_driven(struct time_engine *e)
 	follow_stop(e);
 	e->driven = true;
 	e->driver_lost = false;
-	if (engine_is_followed(e)) /* the time host grants nothing in a pause */
+	if (engine_is_followed(e)) /* the time host grants nothing during a pause */
 		e->state = TIME_RUNNING;
 }
 
-/* Time is at its end. A step that a jump has brought there ends as well, since nothing else would end it. */
+/*
+ * Refuses a request beyond the end of time. A step that a jump has brought there ends too, as nothing else would end
+ * it.
+ */
 static void refuse_end(struct time_engine *e)
 {
 	e->driver.asked = 0;
@@ -289,13 +295,13 @@ static void serve_advance(struct time_engine *e)
 	page_wake(e->page);
 }
 
-/* A jump is no part of a step: one that has not been granted whole goes on behind it. */
+/* Whether a jump is possible now. It is not part of a step: a step with granted time left continues after it. */
 static bool may_jump(const struct time_engine *e)
 {
 	return e->state == TIME_RUNNING || (e->state == TIME_STEPPING && e->step.left_dur_ns);
 }
 
-/* Forward is time going on; back, and the first one of a driver that differs, is a jump, as is what it calls one. */
+/* A time ahead is an advance; a time before, a driver's first time if it differs, and DRIVER_JUMP are jumps. */
 static void set_time(struct time_engine *e)
 {
 	bool jump = e->driver.asked == DRIVER_JUMP;
@@ -318,7 +324,10 @@ static void set_time(struct time_engine *e)
 		engine_round(e, dur_ns);
 }
 
-/* A new run waits for the end of a pause as an advance does, so that its log is the same with and without it. */
+/*
+ * A jump to a new run waits for the end of a pause as an advance does, so that its log is the same with and without the
+ * pause.
+ */
 static void serve_set(struct time_engine *e)
 {
 	if (e->driver.asked == DRIVER_JUMP ? may_jump(e) : e->state == TIME_RUNNING) {
@@ -385,7 +394,7 @@ static void on_set(struct time_engine *e, enum driver_op op, int64_t to_sim_ns)
 		on_ask(e, op, to_sim_ns);
 }
 
-/* The last participant has answered it: the round is over, or as good as. */
+/* The last participant has sent the answer: the round is over, or about to be. */
 static void has_its_answer(struct time_engine *e)
 {
 	e->driver.owed = false;
@@ -393,7 +402,7 @@ static void has_its_answer(struct time_engine *e)
 	lockstep_look(e->lock);
 }
 
-/* It has gone on since the round of that number; false: it may not, and has lost the lease. */
+/* Whether the driver may send a request, after the round of that number; false: it may not, and has lost the lease. */
 static bool may_ask(struct time_engine *e, uint64_t number)
 {
 	if (e->driver.owed && number == lockstep_number(e->lock))

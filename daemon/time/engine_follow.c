@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A source that follows the clock of another simd (`link`): its driver tells simulated time, the moment, rate and pause; between two of
- * these it runs by itself, and what was off is slewed (slew.h). In lock-step it is advanced as any driven source, and told pause and
- * scale alone. Thread: the exec's.
+ * A source that follows the clock of another simd (`link`): its driver reports simulated time at a moment of
+ * CLOCK_MONOTONIC, rate and pause. Between two reports time runs by itself, and the difference is slewed (slew.h). In
+ * lock-step it is advanced like any driven source, and only pause and scale are reported. Thread: the exec's.
  */
 #include "engine_private.h"
 
@@ -10,10 +10,10 @@
 
 #include <errno.h>
 
-#define MOMENT_DUR_NS (60 * NS_PER_S) /* a moment told is as close to now as that */
-#define DRIFT_E6      200             /* by which two clocks part: CLOCK_DRIFT_E6 of the link bridge */
+#define MOMENT_DUR_NS (60 * NS_PER_S) /* largest distance of a reported moment from now */
+#define DRIFT_E6      200             /* drift of two clocks: CLOCK_DRIFT_E6 of the link bridge */
 
-/* By wall time `dur_ns` of it. */
+/* Simulated time that passes in dur_ns of wall time. */
 static int64_t at_rate(int64_t dur_ns, int64_t rate_e6)
 {
 	return (int64_t)((int128)dur_ns * rate_e6 / SIM_RATE_ONE);
@@ -76,7 +76,7 @@ int follow_check(const struct time_engine *e, const struct driver_follow_packet 
 	return since_dur_ns >= -MOMENT_DUR_NS && since_dur_ns <= MOMENT_DUR_NS ? 0 : -ERANGE;
 }
 
-/* Inside begin/commit: to where it should be, or on its way there. True: it jumped. */
+/* Inside begin/commit: jumps to the reported time, or begins to slew. Returns true if it jumped. */
 static bool go_there(struct time_engine *e)
 {
 	const struct driver_follow_packet *p = &e->follow.said;
@@ -146,14 +146,14 @@ int follow_serve(struct time_engine *e)
 	return 0;
 }
 
-/* What was told may be wrong, and parts from then on; what it was off is no more than it was. */
+/* The reported error, plus the drift since then, plus the difference at that time. */
 int64_t follow_error(const struct time_engine *e)
 {
 	int64_t off = e->follow.off_dur_ns < 0 ? -e->follow.off_dur_ns : e->follow.off_dur_ns, age;
 
 	if (!engine_is_followed(e) || !e->follow.known)
 		return -1;
-	if (!e->follow.runs) /* it is granted: as exact as the time host itself */
+	if (!e->follow.runs) /* time is granted: as exact as on the time host itself */
 		return 0;
 	age = exec_now(e->exec) - e->follow.told_mono_ns;
 	return at_rate(e->follow.said.error_dur_ns + at_rate(age, DRIFT_E6), e->follow.scale_e6) + off;

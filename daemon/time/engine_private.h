@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The inside of the time engine, shared by engine.c (integration, states, page), engine_step.c and
- * engine_driver.c. Thread: the exec's.
- */
+/* The inside of the time engine, shared by its files engine*.c. Thread: the exec's. */
 #ifndef TIME_ENGINE_PRIVATE_H
 #define TIME_ENGINE_PRIVATE_H
 
@@ -12,7 +9,7 @@
 #include "lockstep.h"
 #include "wire/driver.h"
 
-#define FS_PER_NS 1000000 /* one femtosecond is one millionth of a nanosecond: what a scale in millionths needs */
+#define FS_PER_NS 1000000 /* a femtosecond is a millionth of a nanosecond: the unit that scales in millionths need */
 
 struct rate_anchor {
 	int64_t mono_ns, at_sim_ns;
@@ -21,7 +18,7 @@ struct rate_anchor {
 struct time_engine {
 	struct exec *exec;
 	struct sim_clock_page *page;
-	struct sim_clock_history *history; /* NULL: none */
+	struct sim_clock_history *history; /* NULL: no history */
 	struct time_engine_events events;
 	int64_t (*real_now)(void *ctx);
 	void *ctx;
@@ -30,11 +27,11 @@ struct time_engine {
 	const struct sim_source_ops *source;
 	enum time_state state;
 	int64_t scale_e6;     /* as requested */
-	bool paused_by_scale; /* a scale > 0 runs on */
-	bool driven;          /* a driver moves time: rate 0 */
+	bool paused_by_scale; /* setting a scale > 0 resumes */
+	bool driven;          /* only a driver moves time: rate 0 */
 	bool started;
 	bool driver_lost;
-	bool not_begun; /* until time_engine_begin() no driver is granted anything */
+	bool not_begun; /* no grants before time_engine_begin() */
 	bool set_seen;  /* the driver has set the time since it attached */
 	uint32_t clock_generation;
 	uint32_t steps;
@@ -42,25 +39,25 @@ struct time_engine {
 
 	int128 base_fs; /* exact simulated time at base_mono_ns */
 	int64_t base_mono_ns;
-	int64_t rate_e6;              /* from there on; as on the page */
-	struct rate_anchor anchor[2]; /* older, newer: for the real-time factor of driven sources */
+	int64_t rate_e6;              /* rate from then on, as in the page */
+	struct rate_anchor anchor[2]; /* [0] older, [1] newer: for the real-time factor */
 
-	/* All that time has run, without pauses and jumps. */
+	/* Total run of time, without pauses and jumps. */
 	struct {
-		int64_t began_mono_ns; /* 0: it has not moved yet */
-		int64_t to_mono_ns;    /* counted up to there; 0: the next move begins a stretch */
+		int64_t began_mono_ns; /* 0: time has not moved yet */
+		int64_t to_mono_ns;    /* counted up to then; 0: the next move begins a stretch */
 		int64_t wall_dur_ns;
 		int128 sim_dur_fs;
 	} run;
 
 	struct {
 		bool open;
-		int64_t left_dur_ns;   /* what a driver may still be granted */
+		int64_t left_dur_ns;   /* part of the step that a driver may still be granted */
 		int64_t settle_dur_ns; /* configured */
-		time_step_fn done;     /* NULL: forgotten */
+		time_step_fn done;     /* NULL: no caller waits */
 		void *arg;
-		bool dispatching;    /* what was published while it settled is being dispatched */
-		int64_t next_dur_ns; /* requested while a pause was due: begins then */
+		bool dispatching;    /* messages published while it settled are being dispatched */
+		int64_t next_dur_ns; /* step requested while a pause was due: it begins after that */
 	} step;
 
 	struct {
@@ -69,71 +66,73 @@ struct time_engine {
 		struct exec_io io;
 		struct time_driver_info info;
 		char name[TIME_NAME_MAX];
-		enum driver_op asked;   /* 0: it is not waiting for time to move */
-		int64_t asked_ns;       /* with asked: by how much, or to when */
-		bool draining;          /* with asked: what it has published before is on its way out of dispatch */
-		bool on_page;           /* it waits on the page, and for packets only behind a wake there */
+		enum driver_op asked;   /* open request; 0: none */
+		int64_t asked_ns;       /* of the request: by how much, or to when */
+		bool draining;          /* messages published before the request are being dispatched */
+		bool on_page;           /* it waits on the page, and reads its socket only after being woken there */
 		bool owed;              /* time has moved: it gets its answer when the round is over */
 		int64_t granted_dur_ns; /* with owed */
-		bool working;           /* time has moved for it, and it has not asked again */
-		struct exec_timer late; /* it is waited for: it is to ask by then */
+		bool working;           /* it publishes for the granted time, and has sent no request since */
+		struct exec_timer late; /* deadline for its next request, while a pause or a step waits for that */
 		int64_t awaited_mono_ns;
 	} driver;
 
 	/* A source that follows another clock (engine_follow.c). */
 	struct {
-		struct driver_follow_packet
-			said;     /* the last one, which waits to be served if driver.asked is DRIVER_FOLLOW */
-		bool known;       /* it has been told the time since the source was selected or its clock lost */
-		bool runs;        /* by itself, at rate_e6 */
-		int64_t rate_e6;  /* slewed */
-		int64_t scale_e6; /* as told */
-		struct exec_timer slewed;         /* then the difference is gone: as told from then on */
-		int64_t off_dur_ns, told_mono_ns; /* the difference at that moment */
+		struct driver_follow_packet said; /* last packet, still to be served if driver.asked is DRIVER_FOLLOW */
+		bool known;               /* a time was reported since the source was selected or its clock was lost */
+		bool runs;                /* time runs by itself, at rate_e6 */
+		int64_t rate_e6;          /* including the slew */
+		int64_t scale_e6;         /* as reported */
+		struct exec_timer slewed; /* end of the slew: then the reported rate applies */
+		int64_t off_dur_ns, told_mono_ns; /* difference at told_mono_ns */
 	} follow;
 
 	struct lockstep *lock;
-	struct wire_grant *grant; /* NULL: none */
-	bool held, hold_paused;   /* as events.hold() was notified */
-	bool pause_due;           /* pause when this instant is over */
-	struct list waits;        /* time_wait::link: for that */
-	struct exec_timer over;   /* look again whether it is */
-	int64_t moved_mono_ns;    /* when time was last moved by somebody */
+	struct wire_grant *grant; /* NULL: no answers through the page */
+	bool held, hold_paused;   /* last values passed to events.hold() */
+	bool pause_due;           /* a pause begins when this instant is over */
+	struct list waits;        /* time_wait::link: wait for that */
+	struct exec_timer over;   /* when to check again */
+	int64_t moved_mono_ns;    /* when time was last moved */
 	int64_t deadline_dur_ns;
 	enum time_late late;
 };
 
 /* ---- engine.c ---- */
 
-/* All changes of what the page shows go between these two; begin integrates up to the returned time. */
+/*
+ * All changes of the page's content go between engine_begin() and engine_commit(); begin integrates up to the time that
+ * it returns.
+ */
 int64_t engine_begin(struct time_engine *e);
 void engine_commit(struct time_engine *e);
-/* The same, but page_wake() is left to the caller: who is waited for in lock-step is notified first. */
+/* As engine_commit(), without page_wake(): in lock-step the participants are notified first. */
 void engine_commit_quietly(struct time_engine *e);
 void engine_changed(struct time_engine *e);
-/* Move time inside begin/commit. */
+/* Moves time, inside begin/commit. */
 void engine_add(struct time_engine *e, int64_t dur_ns);
-/* A jump inside begin/commit; engine_jumped() notifies afterwards. */
+/* Jumps, inside begin/commit; engine_jumped() then notifies. */
 void engine_jump_to(struct time_engine *e, int64_t to_sim_ns);
 void engine_jumped(struct time_engine *e);
-/* Time has moved by dur_ns: the participants get their turns, then the driver its answer, also if there are none. */
+/* Time has moved by dur_ns: the participants get their turns, if there are any, then the driver its answer. */
 void engine_round(struct time_engine *e, int64_t dur_ns);
-/* No pause is under way any more: it has begun (0), or it will not (-ECANCELED). */
+/* A due pause has begun (0), or will not (-ECANCELED): answers the waits. */
 void engine_pause_over(struct time_engine *e, int result);
 void engine_set_state(struct time_engine *e, enum time_state state);
-/* Measure the real-time factor from here on. */
+/* Restarts the measurement of the real-time factor. */
 void engine_rate_restart(struct time_engine *e);
 static inline int64_t engine_base_ns(const struct time_engine *e)
 {
 	return (int64_t)(e->base_fs / FS_PER_NS);
 }
-/* True when time could not go on by dur_ns within int64_t. */
+/* Whether time cannot move by dur_ns within int64_t. */
 static inline bool engine_at_end(const struct time_engine *e, int64_t dur_ns)
 {
 	return engine_base_ns(e) > INT64_MAX - dur_ns;
 }
 
-/* -EOPNOTSUPP with a sentence: the source cannot be `what`. */
+/* -EOPNOTSUPP, with err_why() set: the source cannot be `what`. */
 int engine_need_control(const struct time_engine *e, const char *what);
 
 /* ---- engine_follow.c ---- */
@@ -143,13 +142,13 @@ static inline bool engine_is_followed(const struct time_engine *e)
 	return e->source->kind == SIM_SOURCE_FOLLOWED;
 }
 void follow_init(struct time_engine *e);
-/* A followed clock does not run by itself any more: it holds, or is driven. Inside begin/commit, as the next one. */
+/* A followed clock stops running by itself: it stands still, or is driven. Inside begin/commit, as follow_forget(). */
 void follow_stop(struct time_engine *e);
-/* The same, and nothing that was told counts any more. */
+/* As follow_stop(), and forgets what was reported. */
 void follow_forget(struct time_engine *e);
-/* What the driver has asked with DRIVER_FOLLOW, and then answer() it with what this returns. */
+/* Serves the driver's DRIVER_FOLLOW request; the return value is for answer(). */
 int follow_serve(struct time_engine *e);
-/* A packet may be served: 0, or negative errno for the answer. */
+/* Whether a packet may be served: 0, or a negative errno for the answer. */
 int follow_check(const struct time_engine *e, const struct driver_follow_packet *p);
 int64_t follow_error(const struct time_engine *e); /* time_status::error_dur_ns */
 
@@ -157,17 +156,17 @@ int64_t follow_error(const struct time_engine *e); /* time_status::error_dur_ns 
 
 void step_init(struct time_engine *e, int64_t settle_dur_ns);
 void step_finish(struct time_engine *e);
-/* End the open step, if any: state becomes `state`, with the page; the caller is notified. result < 0: err_why() is set. */
+/* Ends the open step, if any: sets the state and the page, and notifies the caller. result < 0: err_why() is set. */
 void step_end(struct time_engine *e, int result, enum time_state state);
-/* What step_check() requested of dispatch has completed. */
+/* The dispatch that is_quiet() started has completed. */
 void step_dispatched(struct time_engine *e);
-/* Something has happened that a pause which is due, or the end of a step, may have waited for. */
+/* Checks whether a due pause begins or the step ends; to be called after each event that they may have waited for. */
 void step_look(struct time_engine *e);
-/* The same from the event loop. */
+/* Calls step_look() from the event loop. */
 void step_look_soon(struct time_engine *e);
-/* The pause that is due begins. */
+/* Begins the due pause. */
 void step_pause(struct time_engine *e);
-/* Something waits for this instant to be over. */
+/* Whether a pause or a step waits for this instant to be over. */
 static inline bool step_over_due(const struct time_engine *e)
 {
 	return e->pause_due || (e->step.open && !e->step.left_dur_ns);
@@ -176,15 +175,18 @@ static inline bool step_over_due(const struct time_engine *e)
 /* ---- engine_driver.c ---- */
 
 void driver_init(struct time_engine *e);
-/* Give the waiting driver what may be given now. */
+/* Serves the driver's open request if that is possible now. */
 void driver_serve(struct time_engine *e);
-/* The same where time goes on after a halt: what was published in that halt, and before it, goes out first. */
+/* As driver_serve(), after a halt: messages published in or before the halt are dispatched first. */
 void driver_go_on(struct time_engine *e);
-/* The round that its request began is over: answer it, or work on the next request if the page has answered it. */
+/* The round of its last request is over: answers it, or serves the next request if the page has answered it. */
 void driver_round_over(struct time_engine *e);
-/* It is waited for from now on, until it asks. */
+/* A pause or step waits for the driver's next request from now on. */
 void driver_await(struct time_engine *e);
-/* The lease ends because the source or the engine does: notify, close. The page is the caller's. */
+/*
+ * Ends the lease because the source or the engine ends: notifies the driver and closes the socket. The caller updates
+ * the page.
+ */
 void driver_dismiss(struct time_engine *e);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps: time moves by exactly the step, at once (wall-driven) or as the driver requests it (driven), then
- * the step stays open until it has settled and everything accepted has completed. Thread: the exec's.
+ * Steps: time moves by exactly the step, at once (wall-driven) or as the driver requests it (driven); then the step
+ * stays open until it has settled and all accepted messages have completed. Thread: the exec's.
  */
 #include "engine_private.h"
 
@@ -10,10 +10,12 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#define SETTLES_MAX       20        /* what comes all the time does not keep a step open for ever */
-#define QUIET_POLL_DUR_NS NS_PER_MS /* credits are freed in shared memory; who frees them may forget to poke */
+#define SETTLES_MAX       20        /* continuous messages must not keep a step open forever */
+#define QUIET_POLL_DUR_NS NS_PER_MS /* credits are freed in shared memory, perhaps without a poke */
 
-/* In lock-step what was published while it settled still lies in dispatch, which releases it on request. */
+/*
+ * In lock-step, messages published while the step settled are still held by dispatch, which releases them on request.
+ */
 static bool is_quiet(struct time_engine *e)
 {
 	if (!e->held)
@@ -24,7 +26,7 @@ static bool is_quiet(struct time_engine *e)
 	return !e->step.dispatching;
 }
 
-/* Whoever watches the clock has had time to publish for the instant; else looks again when it has. */
+/* Whether clients that watch the clock have had time to publish for the instant; otherwise checks again later. */
 static bool is_settled(struct time_engine *e)
 {
 	int64_t last_mono_ns = 0, until_mono_ns = e->moved_mono_ns + SETTLES_MAX * e->step.settle_dur_ns;
@@ -47,7 +49,7 @@ static void look_at_step(struct time_engine *e)
 		return;
 	if (!is_quiet(e))
 		exec_timer_at(&e->over, exec_now(e->exec) + QUIET_POLL_DUR_NS);
-	else if (is_settled(e)) /* that may have accepted something */
+	else if (is_settled(e)) /* is_quiet() may have accepted messages */
 		step_end(e, 0, TIME_PAUSED);
 }
 
@@ -94,7 +96,7 @@ void step_end(struct time_engine *e, int result, enum time_state state)
 	e->step.left_dur_ns = e->step.next_dur_ns = 0;
 	e->step.done = NULL;
 	engine_begin(e);
-	/* cut short in the middle of an instant: nothing may be refused now */
+	/* if cut short in the middle of an instant, no message may be refused yet */
 	e->pause_due =
 		state == TIME_PAUSED && (e->pause_due || lockstep_busy(e->lock) || (result < 0 && e->driver.held));
 	if (!e->pause_due)
@@ -126,7 +128,7 @@ static int check_step(const struct time_engine *e, int64_t dur_ns)
 		return err_set(-EBUSY, "time is running; pause it first: `simctl clock pause`");
 	if (e->driven && !e->driver.held)
 		return err_set(-ENOTCONN,
-			       "nobody drives time source `%s`, so it cannot be stepped; start the simulator",
+			       "time source `%s` has no driver, so it cannot be stepped; start the simulator",
 			       e->source->name);
 	if (engine_at_end(e, dur_ns))
 		return err_set(-ERANGE, "time cannot go beyond 2^63 ns");

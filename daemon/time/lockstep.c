@@ -26,12 +26,12 @@ enum member_state {
 	M_IDLE,
 	M_TURN,    /* it runs its step */
 	M_KEPT,    /* it has acknowledged and keeps messages back */
-	M_RELEASE, /* it publishes them */
+	M_RELEASE, /* it publishes the kept messages */
 };
 
 enum told_by {
 	BY_PACKET,
-	PAGE_ASKED, /* its next turn is the last packet */
+	PAGE_ASKED, /* its next turn is still sent as a packet */
 	ON_PAGE,
 };
 
@@ -42,10 +42,10 @@ struct member {
 	int fd;
 	enum member_state state;
 	enum told_by told;
-	uint64_t number;  /* of the round that it is in */
-	uint64_t shared;  /* of the last one of which its word in shared memory was looked at: a packet may follow */
-	uint32_t stepper; /* its place there */
-	bool in_round;    /* it was there when the round began */
+	uint64_t number;  /* of its round */
+	uint64_t shared;  /* last round whose acknowledgement was read in shared memory: a packet may follow */
+	uint32_t stepper; /* its index there */
+	bool in_round;    /* it had joined when the round began */
 	bool late;        /* reported already */
 	struct time_participant who;
 	char name[TIME_NAME_MAX];
@@ -53,25 +53,25 @@ struct member {
 
 struct lockstep {
 	struct lockstep_options o;
-	struct list members; /* by rank, name, client */
+	struct list members; /* sorted by rank, name, client */
 	uint32_t n;
 	enum phase phase;
-	uint32_t rank; /* whose turn it is */
+	uint32_t rank; /* rank whose turn it is */
 	uint64_t number;
-	uint64_t with;   /* who has a turn, as wire_turn::with */
-	uint64_t places; /* in lockstep_options::steppers that are taken */
+	uint64_t with;   /* members that have a turn, as wire_turn::with */
+	uint64_t places; /* used indices in lockstep_options::steppers */
 	struct sim_clock_sample now;
 	int64_t dur_ns;
-	int64_t answer_scale_e6; /* 0: simd itself tells the driver of the end of the round */
-	bool may_answer;         /* who is last may tell it of the end of this one */
-	int64_t wait_mono_ns;    /* since when a participant is waited for */
+	int64_t answer_scale_e6; /* 0: only simd reports the end of a round to the driver */
+	bool may_answer;         /* the last member may report the end of this round to the driver */
+	int64_t wait_mono_ns;    /* since when participants are waited for */
 	struct exec_timer timer;
-	unsigned walking; /* inside move(): members are unlinked only afterwards */
+	unsigned walking; /* depth of walks over the list: members are freed only afterwards */
 };
 
 /* ---- shared memory ---- */
 
-/* For the others, who look there whether they are the last. */
+/* Writes the state for the other members, which check there whether they are the last. */
 static void mark(const struct member *m, uint64_t number)
 {
 	if (m->l->o.steppers)
@@ -105,7 +105,7 @@ static void write_turn(struct lockstep *l, uint32_t flags)
 	seqlock_write_end(&t->seq);
 }
 
-/* Who waits for the page is to look at its socket. */
+/* Makes a member that waits on the page read its socket. */
 static void rouse(struct member *m)
 {
 	struct wire_turn *t = m->l->o.turn;
@@ -125,7 +125,7 @@ static void member_free(struct member *m)
 	mem_free(m);
 }
 
-/* Out, at once. The object itself may be looked at by a walk. */
+/* Removes a member at once. A walk may still be using the object. */
 static void member_out(struct member *m)
 {
 	struct lockstep *l = m->l;
@@ -211,12 +211,12 @@ static void release(struct member *m)
 static void on_done(struct member *m, uint32_t kept)
 {
 	m->state = kept ? M_KEPT : M_IDLE;
-	/* of a round that was given up: it is no longer requested */
+	/* of an aborted round: its release would not be requested any more */
 	if (m->state == M_KEPT && (m->l->phase == IDLE || m->number != m->l->number))
 		release(m);
 }
 
-/* In shared memory. */
+/* Whether it has acknowledged in shared memory. */
 static bool has_done(const struct member *m)
 {
 	const struct wire_stepper *w = m->l->o.steppers;
@@ -224,7 +224,7 @@ static bool has_done(const struct member *m)
 	return m->state == M_TURN && w && atomic_load(&w[m->stepper].done) == m->number;
 }
 
-/* Those who have. Inside a walk. */
+/* Handles acknowledgements in shared memory. Inside a walk. */
 static void collect(struct lockstep *l)
 {
 	struct member *m;
@@ -253,7 +253,7 @@ static bool takes_part(const struct lockstep *l, const struct member *m)
 	return m->in_round && m->who.rank == l->rank;
 }
 
-/* A participant of the round, or of its present rank, is in that state. */
+/* A member of the round (whole), or of the present rank, whose state is (equal) or is not that state. */
 static struct member *find(const struct lockstep *l, bool whole, enum member_state state, bool equal)
 {
 	struct member *m;
@@ -264,7 +264,7 @@ static struct member *find(const struct lockstep *l, bool whole, enum member_sta
 	return NULL;
 }
 
-/* The lowest rank that is at least `from`; false: there is none. */
+/* Sets the lowest rank of the round that is at least `from`; false: there is none. */
 static bool next_rank(struct lockstep *l, uint32_t from)
 {
 	struct member *m;
@@ -277,7 +277,7 @@ static bool next_rank(struct lockstep *l, uint32_t from)
 	return false;
 }
 
-/* Behind this rank there is nobody, and nothing to dispatch yet: what it publishes itself it knows. */
+/* Whether no rank follows and dispatch is idle; the last member itself knows whether it publishes. */
 static bool is_all_that_is_left(const struct lockstep *l)
 {
 	const struct time_engine_events *ev = l->o.events;
@@ -318,15 +318,15 @@ static void give_turns(struct lockstep *l)
 }
 
 /*
- * The driver has gone on, and has not asked yet: what lies there is of its next instant, and not all of it. That waits for its request,
- * so that it goes out in one order.
+ * Whether the driver was answered by the last member. If it has not sent its next request yet, its present messages
+ * belong to the next instant and are incomplete; they wait for the request, so that they are dispatched in one order.
  */
 static bool is_answered(const struct lockstep *l)
 {
 	return l->may_answer && !wire_grant_close(l->o.grant, l->number);
 }
 
-/* The next rank, or dispatch; true: the round is over. */
+/* Goes to the next rank, or to dispatch; true: the round is over. */
 static bool next(struct lockstep *l, uint32_t from)
 {
 	if (next_rank(l, from)) {
@@ -339,7 +339,7 @@ static bool next(struct lockstep *l, uint32_t from)
 	return is_answered(l) || !l->o.events->dispatch || l->o.events->dispatch(l->o.events_ctx);
 }
 
-/* One move if one is possible; 1: moved, 0: a participant is waited for, 2: the round is over. */
+/* Makes one move if possible. 1: moved; 0: a participant is waited for; 2: the round is over. */
 static int move_once(struct lockstep *l)
 {
 	struct member *m;
@@ -369,7 +369,7 @@ static int move_once(struct lockstep *l)
 	}
 }
 
-/* As far as it goes without waiting; true: the round is over. */
+/* Moves as far as possible without waiting; true: the round is over. */
 static bool move(struct lockstep *l)
 {
 	int r;
@@ -445,7 +445,7 @@ void lockstep_abort(struct lockstep *l)
 	if (l->phase == IDLE)
 		return;
 	l->phase = IDLE;
-	if (l->o.turn && l->o.turn->flags) { /* nobody would tell us that the last of them is through */
+	if (l->o.turn && l->o.turn->flags) { /* no member would report to simd that the last one is done */
 		write_turn(l, 0);
 		atomic_thread_fence(memory_order_seq_cst);
 	}
@@ -537,7 +537,7 @@ static void on_packet(struct member *m, const struct step_packet *p)
 		mark(m, m->number);
 		on_done(m, p->kept);
 	} else if (p->op == STEP_DONE && p->number && p->number <= m->shared) {
-		; /* two were the last, or we have looked before it came */
+		; /* two members were last, or the word was read before the packet came */
 	} else if (p->op == STEP_RELEASED && m->state == M_RELEASE && p->number == m->number) {
 		m->state = M_IDLE;
 	} else if (p->op == STEP_PAGE && l->o.turn) {
@@ -586,7 +586,7 @@ static void insert(struct lockstep *l, struct member *m)
 
 	list_for_each(at, &l->members, link)
 		if (before(m, at)) {
-			list_append(&at->link, &m->link); /* in front of it */
+			list_append(&at->link, &m->link); /* inserts before it */
 			return;
 		}
 	list_append(&l->members, &m->link);

@@ -27,7 +27,7 @@ int time_page_create(struct sim_clock_page **ret_page, struct sim_clock_history 
 		return r;
 	*ret_page = map;
 	*ret_history = (void *)((char *)map + SIM_CLOCK_PAGE_SIZE);
-	/* unlike that of another run: readers of the old page may find themselves in this one */
+	/* different from other runs: readers of an old page may end up in this one */
 	if (getrandom(&(*ret_page)->seq, sizeof((*ret_page)->seq), GRND_NONBLOCK) < 0)
 		(*ret_page)->seq = (uint32_t)mono_now_ns();
 	(*ret_page)->seq &= SEQ_FIRST_MAX;
@@ -42,7 +42,7 @@ void time_page_destroy(struct sim_clock_page *page)
 int64_t page_write_begin(struct sim_clock_page *p, struct exec *x, bool readers_extrapolate)
 {
 	seqlock_write_begin(&p->seq);
-	/* drains the store buffer: without it the mark may become visible only after the clock was read */
+	/* drains the store buffer; otherwise the odd sequence may become visible only after the clock was read */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (readers_extrapolate)
 		exec_spin(x, READER_GRACE_DUR_NS);
@@ -62,7 +62,7 @@ void page_note_piece(struct sim_clock_history *h, const struct sim_clock_piece *
 
 	if (n && says_the_same(&h->piece[(n - 1) % SIM_CLOCK_PIECES], p))
 		return;
-	/* who reads a word of this piece sees that `written` has come so far, and does not trust what was there */
+	/* a reader that sees a word of this piece also sees the new `written`, and does not use the old piece */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	page_store(&at->mono_ns, p->mono_ns);
 	page_store(&at->sim_ns, p->sim_ns);
@@ -75,7 +75,7 @@ void page_note_piece(struct sim_clock_history *h, const struct sim_clock_piece *
 void page_write_end(struct sim_clock_page *p)
 {
 	seqlock_write_end(&p->seq);
-	/* the sleepers compare the word, so it changes before the wake */
+	/* sleepers compare the word, so it changes before the wake */
 	__atomic_fetch_add(&p->futex, 1, __ATOMIC_RELEASE);
 }
 

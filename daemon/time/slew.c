@@ -4,7 +4,7 @@
 
 #define ONE_E6       1000000
 #define LARGE_DUR_NS INT64_C(1000000000) /* of real time */
-#define SLEW_PART    8                   /* of the rate, by which it may be off */
+#define SLEW_PART    8                   /* the rate may differ by 1/8 */
 
 __extension__ typedef __int128 wide;
 
@@ -20,7 +20,7 @@ static void slew(int64_t diff_ns, int64_t rate_e6, struct slew_plan *ret)
 
 	if (by_e6 > most_e6)
 		by_e6 = most_e6;
-	if (by_e6 < 1) /* less than a rate can tell */
+	if (by_e6 < 1) /* below the resolution of a rate */
 		return;
 	ret->rate_e6 = diff_ns < 0 ? rate_e6 - by_e6 : rate_e6 + by_e6;
 	ret->for_dur_ns = (int64_t)((wide)size_ns * ONE_E6 / by_e6);

@@ -34,7 +34,7 @@ static const struct sim_source_ops sources[] = {
 	SOURCE(SIM_SOURCE_SYSTEM, "system", SIM_SOURCE_WALL, SIM_SOURCE_CONTROL, start_at_epoch_time),
 	SOURCE(SIM_SOURCE_SIMULATION, "simulation", SIM_SOURCE_WALL, SIM_SOURCE_CONTROL, start_at_zero),
 	SOURCE(SIM_SOURCE_ROS2, "ros2", SIM_SOURCE_WALL_UNTIL_DRIVEN, SIM_SOURCE_SET, start_at_epoch_time),
-	SOURCE(SIM_SOURCE_LINK, "link", SIM_SOURCE_FOLLOWED, 0, start_at_zero), /* AWSIM has none */
+	SOURCE(SIM_SOURCE_LINK, "link", SIM_SOURCE_FOLLOWED, 0, start_at_zero), /* not in AWSIM */
 };
 
 #define SOURCES  (int64_t)(sizeof(sources) / sizeof(sources[0]))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time sources by word, and loading those that are plug-ins; see source.h. Thread: its owner's. */
+/* Finds time sources by word, and loads plug-ins; see source.h. Thread: its owner's. */
 #include "source.h"
 
 #include "err.h"
@@ -29,7 +29,7 @@ struct loaded {
 
 struct source_registry {
 	struct list loaded;
-	char **dirs; /* NULL ends */
+	char **dirs; /* ended by NULL */
 };
 
 /* ---- loading ---- */
@@ -69,7 +69,7 @@ static int ops_of(void *handle, const char *path, const struct sim_source_ops **
 	return r;
 }
 
-/* word: what it is asked for by, which must be its name; NULL: by its path. */
+/* word: the requested name, which must be the plug-in's; NULL: requested by path. */
 static int load(struct source_registry *s, const char *path, const char *word, const struct sim_source_ops **ret)
 {
 	struct loaded *l;
@@ -114,7 +114,7 @@ static int check_word(const char *word)
 		       WORD_MAX);
 }
 
-/* "a, b"; what does not fit is left out. */
+/* "a, b", as far as they fit */
 struct names {
 	char text[TIME_SOURCE_NAMES_MAX];
 	size_t n;
@@ -129,7 +129,7 @@ static void add_name(void *arg, const char *name)
 					   name);
 }
 
-/* All that can be named, from the tables and the folders themselves. */
+/* Sets an error that lists all sources, from the table and the plug-in directories. */
 static int no_such(const struct source_registry *s, const char *word)
 {
 	char own[TIME_SOURCE_NAMES_MAX], names[2 * TIME_SOURCE_NAMES_MAX + 2], text[NEAR_TEXT_MAX], all[NEAR_TEXT_MAX],
@@ -183,10 +183,9 @@ int source_registry_find(struct source_registry *s, const char *word, bool may_b
 	if (time_source_by_name(word, ret) == 0)
 		return 0;
 	if (strchr(word, '/'))
-		return may_be_path
-			       ? load(s, word, NULL, ret)
-			       : err_set(-EPERM, "%.80s: by its path a time source is named in the configuration only",
-					 word);
+		return may_be_path ? load(s, word, NULL, ret)
+				   : err_set(-EPERM, "%.80s: only the configuration can name a time source by its path",
+					     word);
 	r = check_word(word);
 	return r < 0 ? r : find_plugin(s, word, ret);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sentence that belongs to a negative errno: what failed, where, and what to do. The function
- * that first knows the cause sets it and returns the number; callers pass both on.
+ * The sentence that belongs to a negative errno: what failed, where, and what to do. The function that first knows the
+ * cause sets it and returns the number; callers pass both on.
  *
  *     return err_set(-ENOENT, "%s: no such channel; `simctl list` shows the ones there are", name);
  *
- * What of it is somebody else's is made fit to be shown (printable.h): the sentence is one line of UTF-8.
+ * Foreign text in it is made printable (printable.h): the sentence is one line of UTF-8.
  *
- * Thread: each thread has its own sentence; nothing allocates; errno is left as it was.
+ * Thread: each thread has its own sentence; nothing allocates; errno is preserved.
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
@@ -18,8 +18,8 @@
 #define ERR_WHY_MAX 512 /* longer sentences are cut */
 
 /*
- * Set the sentence; the value is r. Arguments may contain err_why() itself (it is copied before it is replaced).
- * These are macros so that compilers and analysers see the value: a caller's `if (r < 0)` is then not a riddle.
+ * Sets the sentence; the value is r. Arguments may contain err_why() itself (it is copied before it is replaced).
+ * Macros, so that compilers and analysers see that the value is negative at a caller's `if (r < 0)`.
  */
 #define err_set(r, ...) \
 	__extension__({ \
@@ -27,7 +27,7 @@
 		(r); \
 	})
 
-/* The same, with ": <text of errno -r>" added. r that is not negative (an errno that was 0) becomes -EIO. */
+/* The same, with ": <text of errno -r>" appended. An r that is not negative (an errno that was 0) becomes -EIO. */
 #define err_sys(r, ...) \
 	__extension__({ \
 		int err_sys_r_ = (r); \
@@ -35,7 +35,7 @@
 		err_sys_r_ < 0 ? err_sys_r_ : -EIO; \
 	})
 
-/* Put "<fmt>: " before the sentence that a callee left (or before the text of -r if it left none); as err_sys. */
+/* Puts "<fmt>: " before the callee's sentence (or before the text of -r if there is none); else as err_sys. */
 #define err_prefix(r, ...) \
 	__extension__({ \
 		int err_prefix_r_ = (r); \
@@ -43,12 +43,12 @@
 		err_prefix_r_ < 0 ? err_prefix_r_ : -EIO; \
 	})
 
-/* What the macros call. */
+/* Called by the macros. */
 void err_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void err_tell_sys(int r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void err_tell_prefix(int r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* -ENOMEM with its sentence. */
+/* Returns -ENOMEM and sets its sentence. */
 static inline int err_nomem(void)
 {
 	err_tell("out of memory");
@@ -60,7 +60,9 @@ void err_clear(void);
 /* The calling thread's sentence; "" if none. Valid until the thread's next err_* call. */
 const char *err_why(void);
 
-/* Descriptors or memory were lacking, which says nothing about what was asked for: it may succeed another time. */
+/*
+ * Whether r means a lack of descriptors or memory, which says nothing about the request: it may succeed another time.
+ */
 static inline bool err_is_lack(int r)
 {
 	return r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -ENOBUFS;

@@ -28,7 +28,7 @@ int fd_close(int fd)
 	int saved = errno;
 
 	if (fd >= 0)
-		close(fd); /* Linux releases the number even on EINTR: never repeat */
+		close(fd); /* Linux frees the number even on EINTR: never repeat */
 	errno = saved;
 	return -1;
 }
@@ -92,7 +92,7 @@ int fd_shared_create(const char *name, size_t size, enum fd_share share, void **
 		r = err_sys(-errno, "shared page %s: mapping", name);
 		goto err;
 	}
-	/* only now: the seal stops new writable mappings, this one stays */
+	/* only after mapping: the seal stops new writable mappings, this one stays */
 	if (madvise(map, full, MADV_DONTFORK) < 0 || fcntl(fd, F_ADD_SEALS, seals) < 0) {
 		r = err_sys(-errno, "shared page %s: sealing", name);
 		goto err;
@@ -207,7 +207,7 @@ ssize_t fd_send(int sock, const void *data, size_t len, const int *fds, unsigned
 	return errno == EAGAIN ? -EAGAIN : err_sys(-errno, "sending to the peer");
 }
 
-/* Collect descriptors of all control headers; those beyond max are closed and counted. */
+/* Collects the descriptors of all control headers; closes and counts those beyond max. */
 static unsigned collect(struct msghdr *h, int *fds, unsigned max, unsigned *n)
 {
 	unsigned excess = 0;
@@ -233,7 +233,10 @@ static unsigned collect(struct msghdr *h, int *fds, unsigned max, unsigned *n)
 	return excess;
 }
 
-/* What could not be taken over whole. The kernel fills our room, unless this process may open no more. */
+/*
+ * Reports a message that was not received completely. The kernel fills the buffer, unless this process may open no more
+ * descriptors.
+ */
 static int cut(int *fds, unsigned n_fds, unsigned max, unsigned excess)
 {
 	bool full = excess || n_fds == FD_PASS_MAX;
@@ -322,7 +325,7 @@ int64_t fd_stat_field(const char *path, int nth, char *ret_state)
 
 	if (fd_read_file(path, 4096, &text, NULL) < 0)
 		return -1;
-	p = strrchr(text, ')'); /* the name before it may hold anything */
+	p = strrchr(text, ')'); /* the name before it may contain any character */
 	if (p && p[1] && ret_state)
 		*ret_state = p[2];
 	for (int i = 2; i < nth && p; i++)
@@ -333,7 +336,7 @@ int64_t fd_stat_field(const char *path, int nth, char *ret_state)
 	return v;
 }
 
-/* Nanoseconds since it was started; a part of a clock tick more. Negative: unknown. */
+/* Time since the process started; up to a clock tick more than that. Negative: unknown. */
 static int64_t process_age_ns(pid_t pid)
 {
 	struct timespec now;
@@ -353,11 +356,11 @@ int fd_pidfd_open_since(pid_t pid, int64_t ran_mono_ns)
 
 	if (fd < 0)
 		return fd;
-	age = process_age_ns(pid); /* of the one that has the number now: ours, or later than ours */
+	age = process_age_ns(pid); /* age of the process that has the number now: the wanted one, or a later one */
 	if (age < 0 || age >= ago)
 		return fd;
 	fd_close(fd);
-	return err_set(-ESRCH, "process %d has exited, the number is another's", (int)pid);
+	return err_set(-ESRCH, "process %d has exited; another process has its number", (int)pid);
 }
 
 int fd_peer_pidfd(int sock, int64_t accepted_mono_ns)

@@ -18,12 +18,12 @@
 
 /* Close if >= 0; keeps errno; returns -1, so that `fd = fd_close(fd)` leaves no stale number. */
 int fd_close(int fd);
-/* Move out: returns *fd and leaves -1 there. */
+/* Moves the descriptor out: returns *fd and sets *fd to -1. */
 int fd_steal(int *fd);
 
 int fd_set_nonblock(int fd, bool on);
 int fd_dup(int fd); /* close-on-exec duplicate */
-/* Two connected SOCK_SEQPACKET sockets. flags: 0 or SOCK_NONBLOCK. Without a sentence. */
+/* Creates two connected SOCK_SEQPACKET sockets. flags: 0 or SOCK_NONBLOCK. Sets no sentence. */
 int fd_packet_pair(int ret[2], int flags);
 
 /* ---- shared pages ---- */
@@ -34,25 +34,24 @@ enum fd_share {
 };
 
 /*
- * A memfd of `size` bytes (rounded up to pages), sealed against shrinking, growing and further seals,
- * with the creator's writable, zeroed and populated mapping, which a forked child does not inherit
- * (MADV_DONTFORK: a child could write through it in spite of the seal).
- * ret_map: returns, munmap(map, size) ends it; ret_fd: returns, close.
+ * Creates a memfd of `size` bytes (rounded up to pages), sealed against shrinking, growing and further seals, with the
+ * creator's writable, zeroed and populated mapping, which a forked child does not inherit (MADV_DONTFORK: a child could
+ * write through it in spite of the seal). ret_map: returns, munmap(map, size) ends it; ret_fd: returns, close.
  */
 int fd_shared_create(const char *name, size_t size, enum fd_share share, void **ret_map, int *ret_fd);
 
 /*
- * Map a page that a peer made. Refuses (-EPERM) one that can still shrink, which would turn a read
- * into SIGBUS, and (-EINVAL) one smaller than `size`. Borrows fd. writable needs FD_SHARE_RW's page.
+ * Maps a page that a peer made. Refuses (-EPERM) one that can still shrink, which would turn a read into SIGBUS, and
+ * (-EINVAL) one smaller than `size`. Borrows fd. writable needs FD_SHARE_RW's page.
  */
 int fd_shared_map(int fd, size_t size, bool writable, void **ret_map);
-void fd_shared_unmap(void *map, size_t size); /* tolerates NULL */
+void fd_shared_unmap(void *map, size_t size); /* NULL is fine */
 
-/* A mapping that several threads look at, each with a reference: the last one that drops it unmaps it. */
+/* A mapping shared by several threads, reference-counted: the last unref unmaps it. */
 struct fd_shared;
-int fd_shared_hold(void *map, size_t size, struct fd_shared **ret); /* takes the mapping, not on failure: -ENOMEM */
-struct fd_shared *fd_shared_ref(struct fd_shared *s);               /* tolerates NULL */
-void fd_shared_unref(struct fd_shared *s);                          /* tolerates NULL */
+int fd_shared_hold(void *map, size_t size, struct fd_shared **ret); /* takes the mapping, but not on failure: -ENOMEM */
+struct fd_shared *fd_shared_ref(struct fd_shared *s);               /* NULL is fine */
+void fd_shared_unref(struct fd_shared *s);                          /* NULL is fine */
 
 /* ---- messages with descriptors ---- */
 
@@ -66,78 +65,87 @@ void fd_shared_unref(struct fd_shared *s);                          /* tolerates
 ssize_t fd_send(int sock, const void *data, size_t len, const int *fds, unsigned n_fds, int flags);
 
 /*
- * One recvmsg (MSG_CMSG_CLOEXEC added). Returns bytes, 0 at the end of the stream, -EAGAIN (no
- * sentence). Up to max_fds descriptors are returned, the caller closes them; more than that is -E2BIG with
- * everything closed; -EMFILE: some are lost because this process may open no more. max_fds 0: the kernel drops them, they
- * never are ours. ret_n_fds is written on every return.
+ * One recvmsg (MSG_CMSG_CLOEXEC added). Returns bytes, 0 at the end of the stream, -EAGAIN (no sentence). Returns up to
+ * max_fds descriptors, which the caller closes; more than that is -E2BIG with everything closed; -EMFILE: some are lost
+ * because this process may open no more. max_fds 0: the kernel drops them before they are opened here. ret_n_fds is
+ * written on every return.
  */
 ssize_t fd_recv(int sock, void *buf, size_t len, int *fds, unsigned max_fds, unsigned *ret_n_fds, int flags);
 
-/* Poll one descriptor. Returns 1 ready (or hung up), 0 time-out; timeout_dur_ns < 0: for ever. */
+/* Polls one descriptor. Returns 1 ready (or hung up), 0 timed out; timeout_dur_ns < 0: for ever. */
 int fd_wait(int fd, short events, int64_t timeout_dur_ns);
 
-/* ---- how many ---- */
+/* ---- limit of descriptors ---- */
 
-/* Raise the soft limit of open descriptors to need, as far as the hard one goes. 1: that is less; 0; negative. ret_old: before. */
+/*
+ * Raises the soft limit of open descriptors to `need`, as far as the hard limit allows. Returns 1: that is less than
+ * needed; 0; negative. ret_old: the limit before.
+ */
 int fd_limit_raise(unsigned long need, struct rlimit *ret_old);
 
 /* ---- processes ---- */
 
 /*
- * Number nth (4 or later, as proc(5) counts) of a file /proc/.../stat; negative: there is no such process or thread. ret_state: its
- * state, a letter; may be NULL.
+ * Reads field number nth (4 or later, as proc(5) counts) of a file /proc/.../stat; negative: there is no such process
+ * or thread. ret_state: its state, a letter; may be NULL.
  */
 int64_t fd_stat_field(const char *path, int nth, char *ret_state);
 int fd_pidfd_open(pid_t pid);
-/* The same for one that ran at that time: -ESRCH too when the number is a later process's. */
+/* The same for the process that had this pid at that time: also -ESRCH if the number now belongs to a later process. */
 int fd_pidfd_open_since(pid_t pid, int64_t ran_mono_ns);
 /*
- * pidfd of the process that connected a Unix socket, which was accepted then. -ESRCH: it has exited; -EOPNOTSUPP: it is in a pid
- * namespace that is not seen from here, and the kernel (before 6.5) knows it by its number alone.
+ * pidfd of the process that connected a Unix socket, which was accepted at that time. -ESRCH: it has exited;
+ * -EOPNOTSUPP: it is in a pid namespace that is not visible from here, and the kernel (before 6.5) identifies it by its
+ * number only.
  */
 int fd_peer_pidfd(int sock, int64_t accepted_mono_ns);
 int fd_pidfd_kill(int pidfd, int sig);
-/* 1 the process has ended, 0 time-out. */
+/* Returns 1: the process has ended, 0: timed out. */
 int fd_pidfd_wait(int pidfd, int64_t timeout_dur_ns);
 
 /* ---- Unix sockets ---- */
 
 /*
- * Listen at `path` (SOCK_STREAM or SOCK_SEQPACKET in type; non-blocking). The parent directory must
- * exist and be writable by nobody but its owner and group (or be sticky); a dead socket is replaced,
- * a live one is -EADDRINUSE, anything else in the way is -EEXIST and left alone. mode: e.g. 0660.
- * Paths longer than a socket address takes work too, as far as the last name is short.
+ * Listens at `path` (SOCK_STREAM or SOCK_SEQPACKET in type; non-blocking). The parent directory must exist, and only
+ * its owner and group may write to it (or it is sticky). A dead socket is replaced, a live one is -EADDRINUSE, anything
+ * else in the way is -EEXIST and left alone. mode: e.g. 0660. Paths longer than a socket address work too, as long as
+ * the last name is short.
  */
 int fd_unix_listen(const char *path, int type, mode_t mode);
 
 /*
- * Connect, bounded in time. -ENOENT, -ECONNREFUSED, -ENOTSOCK (a file or a directory), -EACCES, -ETIMEDOUT (backlog full). The socket is
- * non-blocking.
+ * Connects, with a time limit. -ENOENT, -ECONNREFUSED, -ENOTSOCK (a file or a directory), -EACCES, -ETIMEDOUT (backlog
+ * full). The socket is non-blocking.
  */
 int fd_unix_connect(const char *path, int type, int64_t timeout_dur_ns);
 
 /* -EAGAIN without a sentence. The new socket is non-blocking. */
 int fd_unix_accept(int listen_fd);
 int fd_peer_cred(int sock, struct ucred *ret);
-/* Whether the file is locked (flock) by that process. pid 0: by anyone; then ret_pid, unless NULL, is whose number: 0 not seen from here. */
+/*
+ * Whether the file is locked (flock) by that process. pid 0: by any; then *ret_pid (may be NULL) is its number, 0: not
+ * visible from here.
+ */
 bool fd_flock_held(const char *path, pid_t pid, pid_t *ret_pid);
 
 /* ---- files ---- */
 
-/* The path from the root, for one that outlives a chdir. returns: mem_free; NULL: no memory. */
+/* The absolute path, valid after a chdir. returns: mem_free; NULL: no memory. */
 char *fd_absolute(const char *path);
 
 /*
- * Whole file, at most max bytes (-EFBIG), NUL behind it. A pipe is read to its end; -ETIMEDOUT: nothing comes for 2 s.
- * ret: returns, mem_free. ret_len may be NULL.
+ * Reads a whole file, at most max bytes (-EFBIG), and appends a NUL. A pipe is read to its end; -ETIMEDOUT: nothing
+ * comes for 2 s. ret: returns, mem_free. ret_len may be NULL.
  */
 int fd_read_file(const char *path, size_t max, char **ret, size_t *ret_len);
-/* Written beside it and renamed over it: readers see the old or the new one. Never follows a link at path. */
+/*
+ * Writes a file beside it and renames it over path: readers see the old or the new one. Never follows a link at path.
+ */
 int fd_write_file(const char *path, const void *data, size_t len, mode_t mode);
 int fd_write_all(int fd, const void *data, size_t len); /* blocking descriptor */
-/* All missing parents too; existing directories are fine. */
+/* Creates all missing parents too; existing directories are fine. */
 int fd_mkdir_p(const char *path, mode_t mode);
-/* A directory that is in the way, with what is in it, becomes path.XXXXXX. */
+/* Renames a directory that is in the way, with its contents, to path.XXXXXX. */
 int fd_put_aside(const char *path);
 
 #endif

@@ -27,7 +27,7 @@ char *fd_absolute(const char *path)
 
 struct address {
 	struct sockaddr_un a;
-	int dir; /* keeps the directory that a.sun_path names by its descriptor; -1: none */
+	int dir; /* keeps the directory open that a.sun_path names by its descriptor; -1: none */
 };
 
 /* A path too long for a socket address (107 bytes) is reached through its directory's descriptor. */
@@ -66,7 +66,7 @@ static int unix_address(const char *path, struct address *ret)
 	return 0;
 }
 
-/* Others could put a socket of theirs in place of ours if they can write to the directory. */
+/* Another user who can write to the directory could replace our socket with another one. */
 static int check_parent(const char *path)
 {
 	char dir[PATH_MAX];
@@ -83,7 +83,7 @@ static int check_parent(const char *path)
 	return 0;
 }
 
-/* Make room at `path`: only a socket that nobody listens on is removed. */
+/* Frees `path` for a new socket: removes only a socket on which no process listens. */
 static int clear_path(const char *path, const struct address *a, int type)
 {
 	struct stat st;
@@ -113,7 +113,7 @@ static int listen_at(const char *path, const struct address *a, int type, mode_t
 
 	if (fd < 0)
 		return err_sys(-errno, "socket %s", path);
-	/* the mode goes onto the unbound socket, so there is no moment at which others could connect */
+	/* sets the mode on the unbound socket, so that there is no moment at which others could connect */
 	if (fchmod(fd, mode) < 0 || bind(fd, (const struct sockaddr *)&a->a, sizeof(a->a)) < 0) {
 		r = err_sys(-errno, "socket %s", path);
 		fd_close(fd);
@@ -156,7 +156,7 @@ static const char *other_kind(const char *path)
 
 static int connect_error(int r, const char *path)
 {
-	/* what is no socket refuses as a socket does whose owner has died */
+	/* connecting to a file gives the same errno as to a socket whose owner has died */
 	const char *kind = r == -ECONNREFUSED ? other_kind(path) : NULL;
 
 	if (kind)
@@ -165,7 +165,7 @@ static int connect_error(int r, const char *path)
 	case -ENOENT:
 		return err_set(r, "%s: no such socket; is the program that owns it running?", path);
 	case -ECONNREFUSED:
-		return err_set(r, "%s: nobody listens there any more; its owner has died", path);
+		return err_set(r, "%s: no process listens there any more; its owner has died", path);
 	case -EACCES:
 		return err_set(r, "%s: no permission; join the group that owns it", path);
 	case -EAGAIN:
@@ -177,7 +177,7 @@ static int connect_error(int r, const char *path)
 
 static int connect_until(int fd, const struct address *a, const char *path, int64_t until_mono_ns)
 {
-	/* a full backlog answers EAGAIN at once and has no event to wait for: ask again until the time is up */
+	/* a full backlog returns EAGAIN at once and gives no event to wait for: retry until the time is up */
 	while (connect(fd, (const struct sockaddr *)&a->a, sizeof(a->a)) < 0) {
 		int64_t now = mono_now_ns();
 
@@ -257,15 +257,15 @@ bool fd_flock_held(const char *path, pid_t pid, pid_t *ret_pid)
 
 /* ---- files ---- */
 
-/* A pipe or a terminal in the place of a file must not keep anybody waiting who has not put it there. */
+/* The caller must not wait for ever if others have put a pipe or a terminal in the place of the file. */
 static int wait_for_data(int fd, const char *path)
 {
 	int r = fd_wait(fd, POLLIN, WRITER_DUR_NS);
 
-	return r < 0 ? r : r ? 0 : err_set(-ETIMEDOUT, "%s: it is no file, and nobody writes to it", path);
+	return r < 0 ? r : r ? 0 : err_set(-ETIMEDOUT, "%s: not a file, and no process writes to it", path);
 }
 
-/* At most len bytes; 0: its end. */
+/* Reads at most len bytes; returns 0 at the end. */
 static ssize_t read_some(int fd, const char *path, void *to, size_t len)
 {
 	for (;;) {

@@ -2,11 +2,11 @@
 /* Log-linear histogram, see histogram.h. */
 #include "histogram.h"
 
-#define SUB_BITS 3 /* buckets to a doubling, as a power of two; lower values have a bucket each */
+#define SUB_BITS 3 /* buckets per doubling, as a power of two; lower values have a bucket each */
 #define SUB      (1u << SUB_BITS)
 #define RECENT   1000000
 
-/* One writer: no read-modify-write cycle is needed. */
+/* A single writer: plain loads and stores are enough. */
 #define LOAD(p)     atomic_load_explicit(p, memory_order_relaxed)
 #define STORE(p, v) atomic_store_explicit(p, v, memory_order_relaxed)
 
@@ -69,7 +69,10 @@ int64_t histogram_quantile(const struct histogram *h, uint32_t q_e6)
 
 	if (!n)
 		return 0;
-	/* the smallest value that at least q of all do not exceed; split, so that large counts cannot overflow */
+	/*
+	 * rank of the smallest value that at least q of all values do not exceed; split, so that large counts cannot
+	 * overflow
+	 */
 	rank = n / 1000000 * q_e6 + (n % 1000000 * q_e6 + 999999) / 1000000;
 	if (!rank)
 		rank = 1;
@@ -89,7 +92,7 @@ void histogram_merge(struct histogram *to, const struct histogram *from)
 		uint64_t n = LOAD(&from->count[b]);
 
 		STORE(&to->count[b], LOAD(&to->count[b]) + n);
-		total += n; /* of what was read, should it be written just now */
+		total += n; /* summed from the buckets read here, as a writer may change them just now */
 	}
 	STORE(&to->total, total);
 	if (LOAD(&from->max_dur_ns) > LOAD(&to->max_dur_ns))

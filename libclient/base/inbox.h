@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hands objects from any thread to one reader, in order, without a lock and without memory of its own: a stack of links
- * inside the objects, which the reader turns round. All zeros is an empty one.
+ * Passes objects from any thread to one reader, in order, without a lock and without memory of its own: a stack of
+ * links inside the objects, which the reader reverses. All zeros is an empty one.
  *
  * Thread: any puts; one at a time takes.
  */
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct inbox_item { /* embedded in what is handed over */
+struct inbox_item { /* embedded in the objects */
 	struct inbox_item *next;
 };
 
@@ -20,7 +20,7 @@ struct inbox {
 	_Atomic(struct inbox_item *) newest;
 };
 
-/* Takes the item until it is read. True: it was empty, so the reader may have to be woken. */
+/* Keeps the item until it is read. Returns true if it was empty: the reader may have to be woken. */
 static inline bool inbox_put(struct inbox *b, struct inbox_item *item)
 {
 	struct inbox_item *newest = atomic_load_explicit(&b->newest, memory_order_relaxed);
@@ -36,7 +36,7 @@ static inline bool inbox_empty(struct inbox *b)
 	return !atomic_load_explicit(&b->newest, memory_order_acquire);
 }
 
-/* All that has come, oldest first, as a list. */
+/* Takes all items, oldest first, as a list. */
 static inline struct inbox_item *inbox_take(struct inbox *b)
 {
 	struct inbox_item *newest = inbox_empty(b) ? NULL : atomic_exchange(&b->newest, NULL), *oldest = NULL;

@@ -161,7 +161,7 @@ static int read_field(const json_t *obj, const struct jsonx_field *f, void *var)
 
 static int check_known(const json_t *obj, const struct jsonx_field *table)
 {
-	/* jansson's iterator wants a mutable object but does not change it */
+	/* jansson's iterator takes a mutable object but does not change it */
 	union {
 		const json_t *c;
 		json_t *m;
@@ -210,7 +210,8 @@ json_t *jsonx_make(const struct jsonx_value *members)
 	json_t *o = json_object();
 	bool whole = o != NULL;
 
-	for (const struct jsonx_value *v = members; v->key; v++) /* to the end: what it takes is freed on failure too */
+	/* to the end: references are released on failure too */
+	for (const struct jsonx_value *v = members; v->key; v++)
 		whole &= json_object_set_new(o, v->key, new_value(v)) == 0;
 	if (whole)
 		return o;

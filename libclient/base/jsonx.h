@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checked reading of JSON objects that a peer sent: type, range and length in one call, and one
- * sentence that names the member. obj may be NULL (a call without parameters): everything is absent.
+ * Checked reading of JSON objects from a peer: type, range and length in one call, and one sentence that names the
+ * member. obj may be NULL (a call without parameters): everything is absent.
  *
- * Errors: -EINVAL (wrong type, out of range, or absent where it is required), sentence in err_why();
- *         *ret is written only on success. Strings and nodes are borrowed from obj.
+ * Errors: -EINVAL (wrong type, out of range, or absent where it is required), sentence in err_why(); *ret is written
+ * only on success. Strings and nodes are borrowed from obj.
  */
 #ifndef BASE_JSONX_H
 #define BASE_JSONX_H
@@ -29,32 +29,35 @@ int jsonx_opt_string(const json_t *obj, const char *key, size_t max_len, const c
 
 enum jsonx_type { JSONX_INT = 1, JSONX_BOOL, JSONX_REAL, JSONX_STRING, JSONX_OBJECT };
 
-/* A row of what a peer may send. */
+/* A member that a peer may send. */
 struct jsonx_field {
 	const char *key; /* NULL ends the table */
 	enum jsonx_type type;
 	bool optional;
-	size_t off;       /* in the values, of an int64_t, bool, double, const char * or json_t * */
-	int64_t min, max; /* of an integer; max: bytes of a string at most */
-	int64_t def;      /* of an optional integer; the others are left as they are */
+	size_t off;       /* offset in the values of an int64_t, bool, double, const char * or json_t * */
+	int64_t min, max; /* range of an integer; max: most bytes of a string */
+	int64_t def;      /* of an optional integer; other types are left unchanged */
 };
 
-/* All members of obj into values; those that the table lacks are refused. table NULL: there may be none. */
+/* Reads all members of obj into values; refuses those that are not in the table. table NULL: none is allowed. */
 int jsonx_read(const json_t *obj, const struct jsonx_field *table, void *values);
 
-/* A member of an object that is to be made. */
+/* A member of an object to be made. */
 struct jsonx_value {
 	const char *key; /* NULL ends the table */
 	enum jsonx_type type;
 	union {
-		int64_t i; /* and of a boolean */
+		int64_t i; /* also for a boolean */
 		double f;
 		const char *s;
-		json_t *j; /* anything; its reference goes with it */
+		json_t *j; /* any value; its reference is taken */
 	};
 };
 
-/* JSONX_MAKE(JX_INT("id", 3), JX_STR("name", "cam")): a new object, or NULL: no memory, or a value is NULL or no UTF-8. */
+/*
+ * JSONX_MAKE(JX_INT("id", 3), JX_STR("name", "cam")): a new object, or NULL: no memory, or a value is NULL or not
+ * UTF-8.
+ */
 json_t *jsonx_make(const struct jsonx_value *members);
 #define JSONX_MAKE(...) jsonx_make((const struct jsonx_value[]){ __VA_ARGS__, { 0 } })
 #define JX_INT(key_, v) \
@@ -78,7 +81,7 @@ json_t *jsonx_make(const struct jsonx_value *members);
 		.key = (key_), .type = JSONX_OBJECT, .j = (v) \
 	}
 
-/* True when the text nests deeper than max: asked before parsing, so that the parser's recursion has our bound. */
+/* Whether the text nests deeper than max: check it before parsing, to bound the parser's recursion. */
 bool jsonx_too_deep(const char *text, size_t len, unsigned max);
 
 /* "object", "array", "string", "integer", "number", "boolean", "null" */

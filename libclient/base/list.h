@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Intrusive doubly linked list. A `struct list` is both the head and the link; the comment beside a
- * link names its owner:  struct list link;  (in: channel::readers).
+ * Intrusive doubly linked list. A `struct list` is both the head and the link; the comment beside a link names the list
+ * it is in:  struct list link;  (in: channel::readers).
  *
  * Thread: none of its own; the owner of the head owns the links.
  */
@@ -27,7 +27,7 @@ static inline bool list_empty(const struct list *head)
 	return head->next == head;
 }
 
-/* Insert `item` behind `pos`. */
+/* Inserts `item` after `pos`. */
 static inline void list_insert(struct list *pos, struct list *item)
 {
 	item->prev = pos;
@@ -46,7 +46,7 @@ static inline void list_append(struct list *head, struct list *item)
 	list_insert(head->prev, item);
 }
 
-/* Unlink; the link is left initialised, so that removing twice (or a link that list_init made) is harmless. */
+/* Unlinks; the link is left initialised, so that removing it twice (or a link that list_init made) has no effect. */
 static inline void list_remove(struct list *item)
 {
 	item->prev->next = item->next;
@@ -54,7 +54,7 @@ static inline void list_remove(struct list *item)
 	list_init(item);
 }
 
-/* Move everything of `from` to the end of `to`; `from` is empty afterwards. */
+/* Moves all items of `from` to the end of `to`; `from` is empty afterwards. */
 static inline void list_splice(struct list *to, struct list *from)
 {
 	if (list_empty(from))

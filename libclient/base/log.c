@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Log topics, the level table, and the handler; the ring is in log_ring.c.
- * Thread: any. The level table is guarded by table_lock, which is taken only when a topic meets a new
- * epoch, that is, once per topic and change of levels. Lines are written with one write().
+ * Log topics, the level table, and the handler; the ring is in log_ring.c. Thread: any. The level table is guarded by
+ * table_lock, which is taken only when a topic meets a new epoch, that is, once per topic and change of levels. Lines
+ * are written with one write().
  */
 #include "log.h"
 
@@ -40,7 +40,8 @@ struct sink {
 
 _Atomic uint32_t log_epoch = 1;
 
-static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;               /* a leaf: nothing is taken under it */
+/* a leaf: no other lock is taken under it */
+static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rules table = { .rule = { { "*", LOG_LEVEL_INFO } }, .n = 1 }; /* guarded by table_lock */
 static struct sink sinks[2]; /* written only while not current; see log_set_handler */
 static _Atomic unsigned sink_now;
@@ -54,7 +55,7 @@ static const char *level_name(enum log_level level)
 	return (unsigned)level < sizeof(level_names) / sizeof(level_names[0]) ? level_names[level] : "?";
 }
 
-/* Negative: not a level's name. */
+/* Negative: not the name of a level. */
 static int level_of(const char *name)
 {
 	for (unsigned i = 0; i < sizeof(level_names) / sizeof(level_names[0]); i++)
@@ -80,7 +81,7 @@ uint32_t log_topic_resolve(struct log_topic *t)
 	return c;
 }
 
-/* One "topic:level" or "level" of len bytes. */
+/* Parses one "topic:level" or "level" of len bytes. */
 static int rule_parse(const char *s, size_t len, struct rule *ret)
 {
 	const char *colon = memchr(s, ':', len);
@@ -147,7 +148,8 @@ int log_set_spec(const char *spec)
 	pthread_mutex_lock(&table_lock);
 	table = next;
 	epoch = atomic_load(&log_epoch);
-	atomic_store(&log_epoch, epoch < 0xffffff ? epoch + 1 : 1); /* never 0: a topic that was never looked up */
+	/* never 0, which marks a topic that was never looked up */
+	atomic_store(&log_epoch, epoch < 0xffffff ? epoch + 1 : 1);
 	pthread_mutex_unlock(&table_lock);
 	return 0;
 }
@@ -164,7 +166,7 @@ int log_setup(const char *program)
 
 /* ---- handlers ---- */
 
-/* The journal reads "<3>text" when stderr is its stream, which it names in JOURNAL_STREAM as device:inode. */
+/* The journal parses "<3>text" if stderr is its stream, which JOURNAL_STREAM names as device:inode. */
 bool log_to_journal(void)
 {
 	const char *s = getenv("JOURNAL_STREAM");
@@ -228,7 +230,7 @@ void log_set_handler(log_handler fn, void *user)
 {
 	unsigned next;
 
-	/* two slots: a logger in another thread keeps reading a consistent pair */
+	/* two slots: a logger in another thread always reads a consistent pair */
 	pthread_mutex_lock(&table_lock);
 	next = !atomic_load(&sink_now);
 	sinks[next] = (struct sink){ fn, user };

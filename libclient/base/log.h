@@ -32,7 +32,7 @@ enum log_level {
 
 struct log_topic {
 	const char *name;
-	_Atomic uint32_t cached; /* epoch << 8 | level, of the level table it was looked up in; 0: never */
+	_Atomic uint32_t cached; /* epoch << 8 | level, of the level table at its last look-up; 0: never */
 };
 
 #define LOG_TOPIC(topic_name) static struct log_topic log_topic_here = { .name = (topic_name) }
@@ -68,25 +68,27 @@ void log_write(enum log_level level, const char *topic, const char *fmt, ...) __
 #define LOG_RULES_MAX 32
 #define LOG_LINE_MAX  1024 /* longer lines are cut */
 
-/* "topic:level,..." or a bare "level" for all topics. -EINVAL with a sentence (err.h); the old table then stays. */
+/*
+ * Sets "topic:level,..." or a bare "level" for all topics. -EINVAL with a sentence (err.h); the old table then stays.
+ */
 int log_set_spec(const char *spec);
-/* The same errors; nothing is changed. */
+/* Checks it, with the same errors, and changes nothing. */
 int log_check_spec(const char *spec);
 
 /*
- * First call of a program: `program` (borrows for ever: a static string) starts each line; reads SIM_LOG.
- * -EINVAL when SIM_LOG is not understood (default levels, *:info, are in force then).
+ * The first call of a program: `program` (a static string; never freed) starts each line; reads SIM_LOG. -EINVAL if
+ * SIM_LOG is malformed (then the default levels, *:info, apply).
  */
 int log_setup(const char *program);
 
 /* ---- handler ---- */
 
-/* Whether stderr is read by the journal, or by who speaks its language: lines begin with "<3>" there. */
+/* Whether stderr goes to the journal, or to a reader of the same format: lines then begin with "<3>". */
 bool log_to_journal(void);
 
 /*
- * `text` is one line, fit to be shown (printable.h); it and `topic` are borrowed until return. Called from any thread
- * that logs, also at once from several.
+ * `text` is one printable line (printable.h); it and `topic` are borrowed until return. Called from any thread that
+ * logs, also from several at once.
  */
 typedef void (*log_handler)(void *user, enum log_level level, const char *topic, const char *text);
 
@@ -101,21 +103,21 @@ struct log_ring;
 
 /* lines: rounded up to a power of two, 16 .. 65536. Errors: -EINVAL, -ENOMEM. */
 int log_ring_create(uint32_t lines, struct log_ring **ret);
-void log_ring_destroy(struct log_ring *ring); /* after log_ring_stop, when no thread uses it any more */
+void log_ring_destroy(struct log_ring *ring); /* after log_ring_stop(), when no thread uses the ring any more */
 
-/* Send the calling thread's lines into `ring`; NULL: directly to the handler again. */
+/* Sends the calling thread's lines into `ring`; NULL: directly to the handler again. */
 void log_thread_use(struct log_ring *ring);
 
-/* Hand up to max waiting lines to the handler (max 0: all); returns how many. One thread at a time. */
+/* Passes up to max waiting lines to the handler (max 0: all); returns how many. One thread at a time. */
 unsigned log_ring_drain(struct log_ring *ring, unsigned max);
 uint64_t log_ring_dropped(const struct log_ring *ring);
 
-/* A thread of this name that drains the ring as lines come; stop drains what is left, joins it. */
+/* Starts a thread of this name that drains the ring as lines come; stop drains the rest and joins it. */
 int log_ring_start(struct log_ring *ring, const char *thread_name);
 void log_ring_stop(struct log_ring *ring);
 /*
- * The same, for so long: a handler may wait for a reader who reads no more. -ETIMEDOUT: the thread goes on, so the ring must not be destroyed; the
- * process may end nevertheless.
+ * The same, but waits at most dur_ns: a handler may block on a reader that does not read. -ETIMEDOUT: the thread goes
+ * on, so the ring must not be destroyed; the process may exit nevertheless.
  */
 int log_ring_stop_within(struct log_ring *ring, int64_t dur_ns) __attribute__((warn_unused_result));
 

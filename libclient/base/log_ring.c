@@ -2,10 +2,10 @@
 /*
  * Bounded lock-free ring of log lines: many producers that must not block, one consumer.
  *
- * Each cell has a turn counter: a producer owns cell i of round k when turn == i + k * size, hands it
- * over by turn + 1, and the consumer returns it by turn + size. A producer that finds its cell not
- * returned yet drops the line. Waking: the consumer announces that it is about to sleep, looks once
- * more, and sleeps on a futex; only then does a producer pay for a wake-up.
+ * Each cell has a turn counter: a producer owns cell i of round k when turn == i + k * size, passes it to the consumer
+ * by turn + 1, and the consumer returns it by turn + size. A producer that finds its cell not returned yet drops the
+ * line. Waking: the consumer announces that it is about to sleep, checks once more, and sleeps on a futex; only then
+ * does a producer make a system call to wake it.
  *
  * Thread: log_ring_vput any; drain one at a time; start and stop the owner's.
  */
@@ -23,22 +23,25 @@
 
 struct cell {
 	_Atomic uint64_t turn;
-	const char *topic; /* static, as topics are */
+	const char *topic; /* static, like all topics */
 	uint32_t level;
 	char text[LOG_RING_TEXT];
 };
 
-/* Padded, so that the producers' words, the consumer's and those of both share no cache line; malloc aligns to 16 only. */
+/*
+ * Padded, so that the words of the producers, of the consumer and of both share no cache line; malloc aligns to 16
+ * only.
+ */
 struct log_ring {
 	_Atomic uint64_t head; /* next cell to write */
 	_Atomic uint64_t dropped;
 	char pad0[64];
-	uint64_t tail; /* next cell to read: the consumer's */
-	uint64_t told; /* dropped lines that were reported: the consumer's */
+	uint64_t tail; /* next cell to read; used by the consumer */
+	uint64_t told; /* dropped lines already reported; used by the consumer */
 	char pad1[64];
 	_Atomic uint32_t asleep; /* futex word: 1 while the log thread sleeps */
 	_Atomic uint32_t stopping;
-	_Atomic uint32_t ended; /* futex word: 1 once the log thread is at its end */
+	_Atomic uint32_t ended; /* futex word: 1 when the log thread has ended */
 	pthread_t thread;
 	bool running;
 	uint64_t mask;
@@ -100,7 +103,7 @@ void log_ring_vput(struct log_ring *ring, enum log_level level, const char *topi
 	c->level = (uint32_t)level;
 	c->topic = topic;
 	vsnprintf(c->text, sizeof(c->text), fmt, ap);
-	/* sequentially consistent against the consumer's announcement: one of the two sees the other */
+	/* sequentially consistent with the consumer's announcement: one of the two sees the other */
 	atomic_store(&c->turn, at + 1);
 	if (atomic_load(&ring->asleep))
 		wake(ring);
@@ -188,7 +191,7 @@ void log_ring_stop(struct log_ring *ring)
 	ring->running = false;
 }
 
-/* Not pthread_clockjoin_np(): the thread sanitizer does not know it, and takes the thread for one that runs. */
+/* Not pthread_clockjoin_np(): ThreadSanitizer does not know it, and takes the thread for a running one. */
 int log_ring_stop_within(struct log_ring *ring, int64_t dur_ns)
 {
 	const int64_t until = mono_now_ns() + dur_ns;

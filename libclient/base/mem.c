@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counting allocator over malloc. Sizes come from malloc_usable_size, so no header is kept and the
- * blocks stay ordinary ones. Thread: any.
+ * Counting allocator over malloc. Sizes come from malloc_usable_size(), so blocks are ordinary ones without a header.
+ * Thread: any.
  */
 #include "mem.h"
 

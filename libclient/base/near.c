@@ -8,7 +8,7 @@
 #define CHANGES_MAX 2
 #define LETTERS_MAX 63
 
-/* Levenshtein, one row at a time. */
+/* Levenshtein distance, row by row. */
 static unsigned distance(const char *a, const char *b)
 {
 	unsigned row[LETTERS_MAX + 1];
@@ -66,7 +66,7 @@ int near_offer_path(struct near *n, const char *path)
 
 	if (near_offer(n, path))
 		return 1;
-	/* two letters of a short one make any other */
+	/* changing two letters turns a short word into any other */
 	return !*part || d > CHANGES_MAX || d > (strlen(part) + 2) / 4 ? 0 : take(n, path, d + 1);
 }
 

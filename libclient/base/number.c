@@ -13,7 +13,7 @@
 
 /* ---- whole numbers ---- */
 
-/* The value of a digit of any base; NUMBER_HEX: it is none. */
+/* Value of a digit in any base; NUMBER_HEX: not a digit. */
 static unsigned digit(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -22,7 +22,7 @@ static unsigned digit(char c)
 	return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : NUMBER_HEX;
 }
 
-/* The base of a number under NUMBER_ANY; *at moves behind 0x. */
+/* The base of a number under NUMBER_ANY; *at moves past 0x. */
 static unsigned base_of(const char **at)
 {
 	const char *s = *at;
@@ -112,10 +112,10 @@ int number_take_f64(const char **at, double *ret)
 	char *end;
 	double v;
 
-	if (digit(s[*s == '.']) >= NUMBER_DEC) /* strtod() would pass over blanks, and knows words */
+	if (digit(s[*s == '.']) >= NUMBER_DEC) /* strtod() would skip blanks, and accepts words such as "inf" */
 		return -EINVAL;
 	c = newlocale(LC_ALL_MASK, "C",
-		      (locale_t)0); /* the C library keeps that one: nothing is allocated, and it cannot fail */
+		      (locale_t)0); /* the C library's own copy: nothing is allocated, and it cannot fail */
 	v = strtod_l(*at, &end, c);
 	freelocale(c);
 	if (!isfinite(v))
@@ -157,8 +157,8 @@ struct unit {
 };
 
 /*
- * A decimal number with at most one point, then a unit of the table; exact. Digits behind the point
- * that the unit cannot express are an error.
+ * Parses a decimal number with at most one point, then a unit of the table; exact. Decimals that the unit cannot
+ * express are an error.
  */
 static int parse_scaled(const char *s, const struct unit *units, size_t n, int64_t *ret)
 {
@@ -216,7 +216,7 @@ int dur_parse(const char *s, int64_t *ret_dur_ns)
 	int r = parse_scaled(s, units, sizeof(units) / sizeof(units[0]), ret_dur_ns);
 
 	if (*s == '-' && parse_scaled(s + 1, units, sizeof(units) / sizeof(units[0]), &size_ns) == 0)
-		return err_set(r, "\"%.40s\" is below zero, which no duration is", s);
+		return err_set(r, "\"%.40s\" is not a duration: it is below zero", s);
 	if (r < 0)
 		return err_set(r,
 			       "\"%.40s\" is not a duration; write a number and ns, us, ms, s, m or h, such as 100ms",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Foreign text, fit to be shown; contract in printable.h. Thread: any. */
+/* Makes foreign text printable; contract in printable.h. Thread: any. */
 #include "printable.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ size_t printable_next(const char *s, size_t left, int32_t *ret_code)
 			return 1;
 		code = code << 6 | ((uint8_t)s[i] & 0x3f);
 	}
-	/* overlong forms and surrogates are none */
+	/* overlong forms and surrogates are not UTF-8 */
 	if (code < least[n] || (code >= 0xd800 && code < 0xe000) || code > 0x10ffff)
 		return 1;
 	*ret_code = code;
@@ -95,7 +95,7 @@ size_t printable(char *to, size_t size, const char *s, size_t len)
 	return n;
 }
 
-/* How many bytes of printable ASCII it begins with, eight at a time: each sentence of an error comes by here. */
+/* How many bytes of printable ASCII s begins with, eight at a time: every error sentence passes here. */
 static size_t plain(const char *s, size_t len)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101);
@@ -104,7 +104,7 @@ static size_t plain(const char *s, size_t len)
 
 	for (; len - n >= sizeof(x); n += sizeof(x)) {
 		memcpy(&x, s + n, sizeof(x));
-		if ((((x - ones * 0x20) & ~x) | (x + ones) | x) & (ones * 0x80)) /* below, DEL, above */
+		if ((((x - ones * 0x20) & ~x) | (x + ones) | x) & (ones * 0x80)) /* below 0x20, DEL, 0x80 and above */
 			break;
 	}
 	while (n < len && s[n] >= 0x20 && s[n] < 0x7f)
@@ -202,7 +202,7 @@ size_t printable_json(char *to, size_t size, const char *s, size_t len)
 	return n;
 }
 
-/* The first byte from `at` on that is not UTF-8; len: none is. */
+/* The first byte from `at` on that is not UTF-8; len: all is UTF-8. */
 static size_t not_utf8(const char *s, size_t at, size_t len)
 {
 	int32_t code = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one part of rnd.h that needs the kernel. Thread: any. */
+/* The part of rnd.h that needs the kernel. Thread: any. */
 #include "rnd.h"
 
 #include "timeutil.h"

@@ -23,7 +23,7 @@
 
 static inline void seqlock_write_begin(uint32_t *seq)
 {
-	/* `| 1`: a writer that took over from one that died inside a write starts odd as well */
+	/* `| 1`: a writer that takes over from one that died inside a write makes seq odd as well */
 	__atomic_store_n(seq, (__atomic_load_n(seq, __ATOMIC_RELAXED) + 1) | 1, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 }

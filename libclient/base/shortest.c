@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See shortest.h. A number c * 2^q lies in the middle of those that are read as it. With a k for which 10^k is just below their
- * width, one or two multiples of 10^k are among them, and at most one of 10^(k+1): the shortest is one of these. They are compared
- * in units of 10^k / 4, for which 10^-k is needed to 128 bits (64 for float), and its product rounded so that what is lost shows in
- * the last bit.
+ * See shortest.h. A number c * 2^q is the middle of an interval of numbers that are read back as it. With a k for which
+ * 10^k is just below the interval's width, one or two multiples of 10^k lie in it, and at most one of 10^(k+1): the
+ * shortest is one of these. They are compared in units of 10^k / 4; for that 10^-k is needed to 128 bits (64 for
+ * float), and the product is rounded so that its last bit shows whether anything was lost.
  *
- * What numbers have in common is done without a branch that depends on their digits: which of them it is, how many digits it has
- * and where its point is are as good as random in a scan, and a branch that is guessed wrong costs more than all the rest.
+ * Steps that all numbers share have no branch that depends on the digits: which candidate wins, how many digits it has
+ * and where its point is are as good as random in a scan, and a mispredicted branch costs more than all the rest.
  */
 #include "shortest.h"
 
@@ -22,7 +22,9 @@ static inline __attribute__((always_inline)) const struct shortest_power *power(
 	return &shortest_powers[k - SHORTEST_POWER_MIN];
 }
 
-/* floor(log10(2^q)), or of 3/4 of it: the width of the numbers above a power of two, where those below lie closer. */
+/*
+ * floor(log10(2^q)), or of 3/4 of it: the interval's width at a power of two, below which numbers are closer together.
+ */
 static inline int log10_pow2(int q, bool three_quarters)
 {
 	return (q * 1262611 - (three_quarters ? 524031 : 0)) >> 22;
@@ -34,8 +36,8 @@ static inline int log2_pow10(int k)
 }
 
 /*
- * In quarters of a unit: the number is at mid, and all between low and high are read as it. The shortest in units, a multiple
- * of ten if one of these is among them.
+ * In quarters of a unit: the number is mid, and all numbers between low and high are read back as it. Returns the
+ * shortest one, in units; a multiple of ten if there is one in between.
  */
 static inline __attribute__((always_inline)) uint64_t choose(uint64_t low, uint64_t mid, uint64_t high)
 {
@@ -57,12 +59,12 @@ static inline uint64_t mul_odd(const struct shortest_power *g, uint64_t c)
 	return (uint64_t)(y >> 64) | ((uint64_t)y > 1);
 }
 
-/* c * 2^q; closer: the next number below is at half the distance. */
+/* c * 2^q; closer: the next lower number is at half the distance. */
 static inline __attribute__((always_inline)) struct shortest_decimal shortest64(uint64_t c, int q, bool closer)
 {
 	int k = log10_pow2(q, closer), h = q + log2_pow10(-k) + 1;
 	const struct shortest_power *g = power(-k);
-	uint64_t odd = c & 1; /* ties go to even ones: the ends belong to those */
+	uint64_t odd = c & 1; /* ties are rounded to even: the ends belong to even numbers */
 
 	return (struct shortest_decimal){ choose(mul_odd(g, (4 * c - 2 + closer) << h) + odd, mul_odd(g, 4 * c << h),
 						 mul_odd(g, (4 * c + 2) << h) - odd),
@@ -87,7 +89,7 @@ static inline __attribute__((always_inline)) struct shortest_decimal shortest32(
 					  k };
 }
 
-/* ---- whole numbers ---- */
+/* ---- integers ---- */
 
 static const uint64_t tens[20] = { 1,
 				   10,
@@ -110,7 +112,7 @@ static const uint64_t tens[20] = { 1,
 				   1000000000000000000,
 				   10000000000000000000u };
 
-/* Of a number but 0; 0 has none. */
+/* Number of digits; 0 has none. */
 static int digits_of(uint64_t v)
 {
 	int n = (64 - __builtin_clzll(v | 1)) * 1233 >> 12;
@@ -118,7 +120,9 @@ static int digits_of(uint64_t v)
 	return n + (v >= tens[n]);
 }
 
-/* The eight digits of v < 10^8, one a byte, the first in the lowest: two of four, four of two, eight of one. */
+/*
+ * The eight digits of v < 10^8, one a byte, the first in the lowest: split into two of four, four of two, eight of one.
+ */
 static inline __attribute__((always_inline)) uint64_t eight(uint32_t v)
 {
 	uint64_t high = (uint64_t)v * 109951163 >> 40; /* v / 10000 */
@@ -132,7 +136,7 @@ static inline __attribute__((always_inline)) uint64_t eight(uint32_t v)
 
 #define ZEROS UINT64_C(0x3030303030303030)
 
-/* How many of eight digits there are up to the last that is not 0. */
+/* How many of eight digits, up to the last that is not 0. */
 static inline unsigned significant(uint64_t digits)
 {
 	return (64u - (unsigned)__builtin_clzll(digits << 1 | 1) + 6) / 8;
@@ -181,7 +185,7 @@ static inline struct shortest_decimal without_zeros(struct shortest_decimal d)
 	return d;
 }
 
-/* The remaining numbers: very large and very small ones. */
+/* All other numbers: very large and very small ones. */
 static __attribute__((noinline)) char *put_slow(struct shortest_decimal d, char *out)
 {
 	int n, point;
@@ -214,7 +218,7 @@ static __attribute__((noinline)) char *put_slow(struct shortest_decimal d, char 
 	return shortest_u64((uint64_t)(point > 0 ? point - 1 : 1 - point), end);
 }
 
-/* Of eight digits those before the point, and the point behind them. From 8 before the first digit to 8 behind the last. */
+/* Splits eight digits at the point. The point may be from 8 before the first digit to 8 after the last. */
 struct split {
 	uint64_t before, point;
 };
@@ -239,13 +243,13 @@ static const struct split splits[8 + 17] = {
 	[24] = { UINT64_MAX, 0 },
 };
 
-/* Digits with the point put in. */
+/* The digits with the point inserted. */
 static inline uint64_t joined(uint64_t text, const struct split *s)
 {
 	return (text & s->before) | s->point | (text & ~s->before) << 8;
 }
 
-/* The end of n digits at out, the point behind the first `point` of them, or before them all. */
+/* The end of n digits at out, with the point after the first `point` of them, or before all. */
 static inline char *end_of(char *out, unsigned n, int point)
 {
 	unsigned whole = point > 0 ? (unsigned)point : 0, with_point = n + (point > 0);
@@ -253,14 +257,14 @@ static inline char *end_of(char *out, unsigned n, int point)
 	return out + (n > whole ? with_point : whole);
 }
 
-/* Where digits begin: behind "0.000" where there are none before the point. */
+/* Where the digits begin: after "0.000" if there are none before the point. */
 static inline char *zeros(char *out, int point)
 {
 	memcpy(out, "0.000000", 8);
 	return out + ((point > 0 ? 0 : 2 - point));
 }
 
-/* The first digit, and eight more, one a byte. */
+/* Writes the first digit and eight more, one a byte. */
 static inline __attribute__((always_inline)) char *put8(uint8_t first, uint64_t digits, int point, char *out)
 {
 	uint64_t text = digits | ZEROS;
@@ -272,7 +276,7 @@ static inline __attribute__((always_inline)) char *put8(uint8_t first, uint64_t 
 	return end_of(out, 1 + significant(digits), point);
 }
 
-/* 7 to 9 digits. */
+/* Writes 7 to 9 digits. */
 static inline __attribute__((always_inline)) char *put9(struct shortest_decimal d, char *out)
 {
 	static const uint32_t pad[3] = { 100, 10, 1 };
@@ -286,7 +290,7 @@ static inline __attribute__((always_inline)) char *put9(struct shortest_decimal 
 	return put8((uint8_t)first, digits, point, out);
 }
 
-/* The first digit, and two times eight, one a byte. */
+/* Writes the first digit and two times eight, one a byte. */
 static inline __attribute__((always_inline)) char *put16(uint8_t first, uint64_t high, uint64_t low, int point,
 							 char *out)
 {
@@ -303,7 +307,7 @@ static inline __attribute__((always_inline)) char *put16(uint8_t first, uint64_t
 	return end_of(out, 1 + (low ? 8 + significant(low) : significant(high)), point);
 }
 
-/* 16 or 17 digits. */
+/* Writes 16 or 17 digits. */
 static inline __attribute__((always_inline)) char *put17(struct shortest_decimal d, char *out)
 {
 	bool over = d.digits >= 10000000000000000;
@@ -387,24 +391,24 @@ struct shortest_decimal shortest_decimal_f32(float v)
 #include <immintrin.h>
 
 /*
- * What most floats have in common, from 2^-14 to 2^23: 10^-k is a whole number of at most 28 bits, so that a double holds the
- * product exactly, and half its width too. The nearest multiple of ten is the shortest if it is not farther than that, else
- * the nearest whole number is. So it is done with doubles, four at a time, and their digits are.
+ * Most floats, from 2^-14 to 2^23: 10^-k is an integer of at most 28 bits, so that a double holds the product exactly,
+ * and half the interval's width too. The nearest multiple of ten is the shortest if it is within half the width, else
+ * the nearest integer is. So this works in doubles, four at a time, including their digits.
  */
-#define QUICK_FIRST 113 /* exponents, as they stand in a float */
+#define QUICK_FIRST 113 /* exponents, as encoded in a float */
 #define QUICK_LAST  149
 
 struct quick {
 	int32_t point[8];           /* digits before the point */
 	uint64_t first[8], rest[8]; /* digits: the first, and eight more, one a byte */
-	uint32_t odd;               /* a bit for each that is not of that range */
+	uint32_t odd;               /* a bit for each number outside that range */
 };
 
 static const double quick_tens[] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12 };
 
 #define AVX2 __attribute__((target("avx2"), always_inline)) static inline
 
-/* Of four. */
+/* The digits of four numbers. */
 AVX2 __m128i quick_digits(__m128 f, __m128i e, __m128i m)
 {
 	const __m256d near = _mm256_set1_pd(0.1), ten = _mm256_set1_pd(10);
@@ -414,14 +418,15 @@ AVX2 __m128i quick_digits(__m128 f, __m128i e, __m128i m)
 	__m256i odd = _mm256_and_si256(_mm256_cvtepi32_epi64(_mm_castps_si128(f)), _mm256_set1_epi64x(1));
 	__m256d half = _mm256_mul_pd(scale, _mm256_castsi256_pd(width));
 
-	half = _mm256_castsi256_pd(_mm256_sub_epi64(_mm256_castpd_si256(half), odd)); /* its end belongs to even ones */
+	/* the interval's end belongs to even numbers */
+	half = _mm256_castsi256_pd(_mm256_sub_epi64(_mm256_castpd_si256(half), odd));
 	round10 = _mm256_mul_pd(_mm256_round_pd(_mm256_mul_pd(s, near), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC),
 				ten);
 	off = _mm256_andnot_pd(_mm256_set1_pd(-0.0), _mm256_sub_pd(s, round10));
 	return _mm256_cvtpd_epi32(_mm256_blendv_pd(s, round10, _mm256_cmp_pd(off, half, _CMP_LE_OQ)));
 }
 
-/* eight() of four numbers, in 64 bits each. */
+/* eight() for four numbers, in 64 bits each. */
 AVX2 __m256i quick_digits8(__m256i v)
 {
 	__m256i high = _mm256_srli_epi64(_mm256_mul_epu32(v, _mm256_set1_epi64x(109951163)), 40), x, y;
@@ -476,7 +481,7 @@ AVX2 void quick_make(const uint8_t *v, struct quick *q)
 	quick_split(_mm256_cvtepu32_epi64(_mm256_extracti128_si256(d, 1)), q->first + 4, q->rest + 4);
 }
 
-/* How many of them are done: a multiple of eight, or up to the first that is not finite. */
+/* Returns how many were written: a multiple of eight, or up to the first that is not finite. */
 __attribute__((target("avx2"))) static uint32_t f32s_avx2(const uint8_t *v, uint32_t n, char **out)
 {
 	struct quick q;
@@ -500,10 +505,10 @@ __attribute__((target("avx2"))) static uint32_t f32s_avx2(const uint8_t *v, uint
 	return i;
 }
 
-/* ---- doubles, eight at a time: without a wait for the digits of one before the next begins ---- */
+/* ---- doubles, eight at a time: the digits of one do not wait for those of another ---- */
 
 struct quick64 {
-	uint64_t high[8], low[8]; /* eight digits each, first as numbers */
+	uint64_t high[8], low[8]; /* eight digits each, at first as numbers */
 	int32_t point[8];
 	uint8_t first[8];
 	uint32_t odd;
@@ -516,7 +521,7 @@ AVX2 void quick_eight(uint64_t *at)
 	_mm256_storeu_si256((__m256i *)(void *)at, quick_digits8(v));
 }
 
-/* One of them, into numbers of eight digits. */
+/* Splits one of them into numbers of eight digits. */
 AVX2 void quick64_one(uint64_t bits, struct quick64 *q, unsigned i)
 {
 	uint64_t c = bits & ((UINT64_C(1) << 52) - 1), v, rest, first;

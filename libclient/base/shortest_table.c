@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 10^-292 to 10^324 for shortest.c: the upper 64 and the next 64 bits from the highest that is set, rounded up.
- * tests/unit/base/test_shortest.c reckons them again.
+ * 10^-292 to 10^324 for shortest.c: the upper 64 and the next 64 bits, from the highest bit set, rounded up.
+ * tests/unit/base/test_shortest.c recomputes them.
  */
 #include "shortest_private.h"
 

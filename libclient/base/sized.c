@@ -30,7 +30,7 @@ static int refuse(int r, size_t size, size_t given_size, const char *whose)
 		whose, given_size, size);
 }
 
-/* The struct may be of a program of any age: nothing else of it is looked at before. */
+/* The caller may be of any version: no other member is read before this. */
 static int check(size_t size, const void *given, size_t given_size)
 {
 	if (given_size < sizeof(size_t) || given_size % _Alignof(size_t) || given_size > SIZED_MAX)

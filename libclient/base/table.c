@@ -11,8 +11,7 @@
 
 static uint32_t *marks(const struct table *t)
 {
-	return (uint32_t *)(void *)(t->at +
-				    t->places * t->entry); /* 16 entries of any size end where these may begin */
+	return (uint32_t *)(void *)(t->at + t->places * t->entry); /* aligned: there are at least 16 entries */
 }
 
 static void *entry_at(const struct table *t, uint32_t place)
@@ -26,7 +25,7 @@ static uint64_t mix(uint64_t h, uint64_t word)
 	return h ^ h >> 32;
 }
 
-/* Not 0. Its low bits say where an entry belongs. */
+/* Not 0. Its low bits give the entry's home place. */
 static uint32_t mark_of(const struct table *t, const void *key)
 {
 	const char *p = key;
@@ -52,7 +51,7 @@ static bool same(const struct table *t, const void *key, const void *other)
 	return t->key == sizeof(uint64_t) ? memcmp(key, other, sizeof(uint64_t)) == 0 : memcmp(key, other, t->key) == 0;
 }
 
-/* Where it is, or the free place where it would be. There are places. */
+/* The entry's place, or the free place where it would be. There must be places. */
 static uint32_t place_of(const struct table *t, const void *key, uint32_t mark)
 {
 	const uint32_t *m = marks(t);
@@ -138,7 +137,7 @@ void table_remove(struct table *t, void *entry)
 
 	t->n--;
 	for (uint32_t i = (hole + 1) & last; m[i]; i = (i + 1) & last) {
-		if (((i - m[i]) & last) < ((i - hole) & last)) /* it lies between where it belongs and the hole */
+		if (((i - m[i]) & last) < ((i - hole) & last)) /* its home place lies after the hole: it stays */
 			continue;
 		memcpy(entry_at(t, hole), entry_at(t, i), t->entry);
 		m[hole] = m[i];

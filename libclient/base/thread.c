@@ -12,7 +12,10 @@
 
 #define SIGNAL_STACK_SIZE ((size_t)64 * 1024)
 
-/* What a thread brings on itself is not to be blocked: the kernel would end the process, past every handler. */
+/*
+ * Signals that the thread itself raises must not be blocked: the kernel would end the process without calling any
+ * handler.
+ */
 static void block_what_others_send(sigset_t *ret_before)
 {
 	static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT };
@@ -24,7 +27,7 @@ static void block_what_others_send(sigset_t *ret_before)
 	pthread_sigmask(SIG_SETMASK, &set, ret_before);
 }
 
-/* ---- a stack for the handler of crashes, without which nobody hears of an overflow of the thread's own ---- */
+/* ---- a stack for the crash handler: without it an overflow of the thread's own stack would go unreported ---- */
 
 struct start {
 	void *(*body)(void *);
@@ -45,7 +48,7 @@ static void *with_signal_stack(void *at)
 	void *ret;
 
 	mem_free(at);
-	if (sigaltstack(NULL, &old) < 0 || !(old.ss_flags & SS_DISABLE)) /* a sanitizer has given it one */
+	if (sigaltstack(NULL, &old) < 0 || !(old.ss_flags & SS_DISABLE)) /* a sanitizer has already set one */
 		return s.body(s.arg);
 	stack.ss_sp = mmap(NULL, SIGNAL_STACK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (stack.ss_sp != MAP_FAILED)
@@ -81,7 +84,7 @@ int thread_start(pthread_t *ret, const char *name, void *(*body)(void *), void *
 	char kept[16];
 	int r;
 
-	snprintf(kept, sizeof(kept), "%s", name); /* a longer name would be refused as a whole */
+	snprintf(kept, sizeof(kept), "%s", name); /* the call would fail for a longer name */
 	block_what_others_send(&before);
 	r = create(ret, body, arg);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

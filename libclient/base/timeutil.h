@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Time arithmetic. Time is int64_t nanoseconds; the name says which clock: _sim_ns, _mono_ns
- * (CLOCK_MONOTONIC), _real_ns (CLOCK_REALTIME), _dur_ns (a span).
+ * Time arithmetic. Time is int64_t nanoseconds; the name tells which clock: _sim_ns, _mono_ns (CLOCK_MONOTONIC),
+ * _real_ns (CLOCK_REALTIME), _dur_ns (a span).
  *
- * Thread: any. The state machines of the daemon must not call mono_now_ns(): they are given the time.
+ * Thread: any. The state machines of the daemon must not call mono_now_ns(): callers pass the time to them.
  */
 #ifndef BASE_TIMEUTIL_H
 #define BASE_TIMEUTIL_H
@@ -48,7 +48,7 @@ static inline int64_t ns_add(int64_t a, int64_t b)
 	return s;
 }
 
-/* Sleep until an absolute CLOCK_MONOTONIC time; continues after signals. */
+/* Sleeps until an absolute CLOCK_MONOTONIC time; continues after signals. */
 void mono_sleep_until(int64_t until_mono_ns);
 
 #define STAMP_FORMAT_MAX 64

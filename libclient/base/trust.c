@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who can change a file; contract in trust.h. Thread: any. */
+/* Checks which users can change a file; contract in trust.h. Thread: any. */
 #include "trust.h"
 
 #include "err.h"
@@ -19,7 +19,10 @@
 
 #define LINKS_MAX 40
 
-/* Who may change things beside root and ourselves: the owner of a file of our own code, and its group if that may write to it. */
+/*
+ * Trusted besides root and this process's user: the owners of the files of this code, and their groups if these may
+ * write to them.
+ */
 struct trusted {
 	uid_t uid[2];
 	gid_t gid[2];
@@ -55,7 +58,7 @@ static int refuse(const char *path, const char *at, const char *why, const struc
 		path, strcmp(path, at) ? at : "it", why, st->st_mode & 07777, st->st_uid, st->st_gid);
 }
 
-/* path: as it was given; at: one file or directory on its way. */
+/* path: as given; at: one file or directory on its way. */
 static int check_one(const struct trusted *t, const char *path, const char *at, const struct stat *st)
 {
 	bool sticky = S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX);
@@ -70,7 +73,7 @@ static int check_one(const struct trusted *t, const char *path, const char *at, 
 	return 0;
 }
 
-/* The link at the first n bytes of full is replaced by what it leads to; the walk begins again. */
+/* Replaces the link that ends at the n-th byte of full by its target; the walk then begins again. */
 static int follow(char full[PATH_MAX], size_t n)
 {
 	char to[PATH_MAX], next[2 * PATH_MAX], link[PATH_MAX];
@@ -92,7 +95,7 @@ static int follow(char full[PATH_MAX], size_t n)
 	return 0;
 }
 
-/* 1: a link was followed; 0: all of it is fine, or the rest is not there. */
+/* Returns 1: a link was followed; 0: the whole path is fine, or the rest does not exist. */
 static int walk(const struct trusted *t, const char *path, char full[PATH_MAX])
 {
 	char at[PATH_MAX];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether others can change a file that this process, run as root, is about to obey: configuration, plug-ins. Others are all but
- * root, this process's user, and whoever owns its program or the library that this is in (and so can make it do anything anyway).
+ * Whether other users can change a file that this process, run as root, is about to use: configuration, plug-ins.
+ * Others are all users except root, this process's user, and the owners of its program and of this library (who control
+ * it anyway).
  *
  * Thread: any.
  */
@@ -10,18 +11,21 @@
 
 #include <stdbool.h>
 
-/* "1" in the environment: whatever others may change is used. */
+/* "1" in the environment: files that others may change are used too. */
 #define TRUST_VARIABLE "SIM_TRUST_FILES"
 
 /*
- * 0: nobody else can change the file or directory at path, or put another in its place: neither it nor any directory or link on
- * the way is another's or writable by others. Writing to a directory with the sticky bit (/tmp) does not count, as what is in it
- * belongs to its owner. Also 0: trust_is_asked() is false, or there is no such file.
- * -EPERM with what it is and what to do.
+ * Returns 0 if no other user can change the file or directory at path, or put another in its place: neither it nor any
+ * directory or link on the way belongs to another user or is writable by others. Writing to a directory with the sticky
+ * bit (/tmp) does not count, as the files in it belong to their owners. Also 0: trust_is_asked() is false, or there is
+ * no such file. -EPERM: the sentence says what is wrong and what to do.
  */
 int trust_check(const char *path);
 
-/* This process is run as root, and TRUST_VARIABLE is not set. The root of a user namespace that another user has made is none. */
+/*
+ * Whether this process runs as root, and TRUST_VARIABLE is not set. The root of a user namespace that another user has
+ * made does not count.
+ */
 bool trust_is_asked(void);
 
 #endif

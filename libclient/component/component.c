@@ -41,7 +41,7 @@ static void on_call(void *user, const struct whose_call *c)
 					   .since_mono_ns = c->seen_mono_ns };
 	struct look *l = user;
 
-	if (call.thread) /* else it has come back just now */
+	if (call.thread) /* else the function has just returned */
 		l->fn(l->user, &call);
 }
 
@@ -109,7 +109,7 @@ static bool component_step(void *user)
 	return component_next(user);
 }
 
-/* There is something to fetch. Simulation: here and now. */
+/* A tuple can be fetched. Reality: notifies the task. Simulation: runs proc now. */
 static void component_wake(void *user)
 {
 	struct sim_component *c = user;
@@ -119,7 +119,8 @@ static void component_wake(void *user)
 		return;
 	}
 	if (atomic_load_explicit(&c->since_mono_ns, memory_order_relaxed))
-		return; /* what its own proc wrote has come back to it: the loop below, further out, goes on with it */
+		/* its own proc wrote a message that came back to it: the loop of the outer call continues with it */
+		return;
 	while (component_next(c))
 		;
 }
@@ -131,7 +132,7 @@ static void component_tick(void *user, int64_t due_sim_ns, uint64_t missed)
 	run_proc(user, NULL);
 }
 
-/* ---- what its functions may ask ---- */
+/* ---- what its functions may query ---- */
 
 const char *sim_component_name(const struct sim_component *c)
 {
@@ -161,9 +162,10 @@ int sim_component_fail(struct sim_component *c, int r, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (!c) /* a class of C++ in its constructor */
+	if (!c) /* a C++ class in its constructor */
 		return err_set(r, "a component: %s", text);
-	if (whose() && strcmp(whose(), c->node->name) == 0) /* a thread of its own says nothing for init */
+	/* a function of the component, not a thread that it has started */
+	if (whose() && strcmp(whose(), c->node->name) == 0)
 		c->said = true;
 	return err_set(r, "component %s: %s", c->node->name, text);
 }
@@ -225,7 +227,8 @@ static int check_class(const struct sim_component_class *cls)
 {
 	if (!cls)
 		return err_set(-EINVAL, "a component needs a class");
-	if (cls->abi != SIM_COMPONENT_ABI || cls->size != sizeof(*cls)) /* then nothing else is where we look for it */
+	/* otherwise the other members may lie elsewhere */
+	if (cls->abi != SIM_COMPONENT_ABI || cls->size != sizeof(*cls))
 		return err_set(
 			-EINVAL,
 			"the class was compiled for ABI %u of %u bytes, this library has %u of %zu; compile it again",
@@ -321,7 +324,7 @@ static int reader_make(struct sim_component *c, const struct sim_component_optio
 	return reader_create(c->node, in->channel, c->cls->inputs[i], &ro, NULL, NULL, &feed, &c->reader[i]);
 }
 
-/* Partners first, as Cyber does: when the driver's reader is there, theirs are. */
+/* Partners first, as Cyber does: when the reader of input 0 exists, theirs do too. */
 static int readers_make(struct sim_component *c, const struct sim_component_options *o)
 {
 	int r = fusion_make(c, o);
@@ -387,7 +390,7 @@ int sim_component_create(struct sim_host *h, const struct sim_component_class *c
 	return 0;
 }
 
-/* "": shutdown said nothing of having failed. */
+/* ret_why is "" if shutdown reported no failure. */
 static void run_shutdown(struct sim_component *c, char *ret_why, size_t size)
 {
 	const char *before;

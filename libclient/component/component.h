@@ -8,19 +8,19 @@
 #include "reader.h"
 #include "whose.h"
 
-#define WAIT_MIN 16u /* messages that wait for partners, or may yet be the nearest, where fewer are asked for */
+#define WAIT_MIN 16u /* least number of messages that wait for partners, or may still become the nearest */
 
 struct sim_component {
 	const struct sim_component_class *cls;
 	struct sim_node *node;
 	void *self;
 	char *config;
-	bool initialised;       /* init was called: shutdown is owed */
-	_Atomic bool said;      /* ... and has given its own sentence */
+	bool initialised;       /* init was called: shutdown must be */
+	_Atomic bool said;      /* a function of the component has set the reason of its failure */
 	struct whose_call call; /* proc */
 	_Atomic bool closing;
 	struct fusion *fusion;             /* NULL: no inputs */
-	_Atomic uint32_t clock_generation; /* of what it holds */
+	_Atomic uint32_t clock_generation; /* newest generation of the messages held */
 	struct sim_node_reader *reader[SIM_COMPONENT_INPUTS];
 	struct sim_node_timer *timer;
 	struct sched_task *task; /* reality, with inputs */

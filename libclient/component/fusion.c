@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kinds of fusion share: the ring of complete tuples, messages that wait, references that fall.
- * Thread: any; fusion::lock is a leaf, and no reference is released with it held.
+ * Shared by all kinds of fusion: the ring of complete tuples, waiting messages, dropped references. Thread: any;
+ * fusion::lock is a leaf, and no reference is released while it is held.
  */
 #include "fusion.h"
 
@@ -57,7 +57,7 @@ void fusion_wait(struct fusion *f, const struct waiting *w, struct fallen *x)
 	list_append(&f->waiting, &node->link);
 }
 
-/* Where it has overflowed the newest tuple alone stays. */
+/* After an overflow, drops all tuples but the newest. */
 static void skip_to_newest(struct fusion *f, struct fallen *x)
 {
 	struct tuple t;
@@ -87,7 +87,7 @@ static void clear(struct fusion *f, struct fallen *x)
 	f->missing = fusion_partners(f);
 }
 
-/* ---- making one ---- */
+/* ---- creating ---- */
 
 static int check_depth(const struct fusion_options *o, unsigned input)
 {
@@ -128,7 +128,7 @@ static fusion_put_fn put_of(const struct fusion_options *o)
 	return o->kind == SIM_FUSION_HOLD ? fusion_put_hold : fusion_put_by_time;
 }
 
-/* Room for those that wait, and for the past of the partners. */
+/* Allocates room for waiting messages, and for the past of the partners. */
 static int make_room(struct fusion *f)
 {
 	f->nodes = mem_calloc(f->o.depth[0], sizeof(*f->nodes));
@@ -215,7 +215,8 @@ static __attribute__((noinline)) bool put_by_time(struct fusion *f, unsigned inp
 
 bool fusion_put(struct fusion *f, unsigned input, struct msg *m)
 {
-	struct msg *room[TUPLE_MAX + 1]; /* hold: what waits goes into a ring that is empty, and has room */
+	/* hold: waiting messages go into a ring that is empty and large enough, so they displace nothing */
+	struct msg *room[TUPLE_MAX + 1];
 
 	assert(input < f->o.n);
 	if (f->put == fusion_put_by_time)

@@ -2,7 +2,7 @@
 /* Fusion with the newest message of each partner: all-latest, hold. Thread: under fusion::lock. */
 #include "fusion_private.h"
 
-/* Takes m0; the partners are there. */
+/* Takes m0. All partners have had a message. */
 static void push_with_latest(struct fusion *f, struct msg *m0, struct fallen *x)
 {
 	struct tuple t = { .m = { m0 } };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to fusion.c, fusion_latest.c and fusion_time.c: what is behind fusion.h. Thread: under fusion::lock. */
+/*
+ * Private to fusion.c, fusion_latest.c and fusion_time.c: the implementation of fusion.h. Thread: under fusion::lock.
+ */
 #ifndef COMPONENT_FUSION_PRIVATE_H
 #define COMPONENT_FUSION_PRIVATE_H
 
@@ -11,29 +13,32 @@
 /* A message of input 0 that waits for partners. */
 struct waiting {
 	struct list link; /* fusion::waiting, fusion::spare */
-	struct tuple t;   /* what it has by now; by-time: with holes */
+	struct tuple t;   /* its partners so far; by-time: with gaps */
 	int64_t stamp_sim_ns;
-	uint32_t open; /* inputs that are missing, as bits */
+	uint32_t open; /* missing inputs, as bits */
 };
 
-/* Messages of a partner, as they came: the last `size`. */
+/* The last `size` messages of a partner, in order of arrival. */
 struct past {
 	struct past_msg {
 		int64_t stamp_sim_ns;
 		struct msg *m;
 	} * at;
-	uint32_t size, n, next; /* next: where the next one goes */
+	uint32_t size, n, next; /* next: index of the next one */
 };
 
-/* References that are dropped, to be released when the lock is free. Room for what one call can drop: who makes it knows. */
+/*
+ * References that are dropped, to be released after the lock. The caller provides room for as many as one call can
+ * drop.
+ */
 struct fallen {
 	struct msg **m;
 	uint32_t n;
 };
 
-/* The most one put can drop: for each message that waits a tuple, and what the new one displaces. */
+/* Most references that one put can drop: a tuple for each waiting message, and what the new message displaces. */
 #define FALLEN_PUT (TUPLE_MAX * (CACHE_MAX + 1) + 1)
-/* All there is: ring and waiting, past of the partners, latest. */
+/* Most in total: ring and waiting, past of the partners, latest. */
 #define FALLEN_ALL (TUPLE_MAX * 2 * CACHE_MAX + (TUPLE_MAX - 1) * CACHE_MAX + TUPLE_MAX)
 
 struct fusion;
@@ -45,18 +50,18 @@ struct fusion {
 	fusion_put_fn put;
 	/* guarded by lock */
 	struct fusion_stats stats;
-	struct cache ring; /* those that are complete */
-	bool overflowed;   /* since the last fetch: one of them has been displaced */
+	struct cache ring; /* complete tuples */
+	bool overflowed;   /* a tuple was displaced since the last fetch */
 	/* all-latest, hold */
 	struct msg *latest[TUPLE_MAX];
-	uint32_t missing; /* inputs that have never arrived, as bits */
+	uint32_t missing; /* inputs that have never had a message, as bits */
 	/* hold, by-time */
 	struct list waiting, spare;
 	struct waiting *nodes; /* depth[0] of them */
 	struct past past[TUPLE_MAX];
 };
 
-/* The inputs but input 0, as bits. */
+/* All inputs except input 0, as bits. */
 static inline uint32_t fusion_partners(const struct fusion *f)
 {
 	return (1u << f->o.n) - 2;
@@ -75,11 +80,11 @@ static inline void fallen_add_tuple(struct fallen *x, const struct tuple *t)
 }
 
 /* fusion.c */
-/* It is complete: takes its references. */
+/* Appends a complete tuple; takes its references. */
 void fusion_push(struct fusion *f, struct tuple t, struct fallen *x);
-/* Dropped for want of those. */
+/* Counts a message dropped for these missing inputs. */
 void fusion_count(struct fusion *f, uint32_t missing);
-/* Takes what it holds. The oldest of those that wait goes when there are too many. */
+/* Lets a message wait; takes its references. Drops the oldest waiting message when there are too many. */
 void fusion_wait(struct fusion *f, const struct waiting *w, struct fallen *x);
 void fusion_waits_no_more(struct fusion *f, struct waiting *w);
 

@@ -23,13 +23,16 @@ void past_clear(struct past *p, struct fallen *x)
 	p->n = p->next = 0;
 }
 
-/* Stamps are the publishers': any two may be 2^64 - 1 apart. */
+/* Publishers choose the stamps: two of them may be 2^64 - 1 apart. */
 static uint64_t distance(int64_t a, int64_t b)
 {
 	return a < b ? (uint64_t)b - (uint64_t)a : (uint64_t)a - (uint64_t)b;
 }
 
-/* The nearest, once there is one at or after it; NULL: there is not. From the oldest on, so that the first of equals is found. */
+/*
+ * The nearest message, once there is one at or after stamp_sim_ns; else NULL. Searches from the oldest on, so that the
+ * first of equals is found.
+ */
 static const struct past_msg *nearest(const struct past *p, int64_t stamp_sim_ns)
 {
 	const struct past_msg *best = NULL;
@@ -51,7 +54,7 @@ static const struct past_msg *nearest(const struct past *p, int64_t stamp_sim_ns
 
 /* ---- fusion ---- */
 
-/* Look for its partner there. False: that is too far off, it has to go. */
+/* Finds the partner of this input. False: it is beyond the tolerance, and w must be dropped. */
 static bool match(struct fusion *f, struct waiting *w, unsigned input)
 {
 	const struct past_msg *m = nearest(&f->past[input], w->stamp_sim_ns);

@@ -10,15 +10,15 @@
 #include "mem.h"
 
 struct heap {
-	_Atomic(struct heap_msg *) returned; /* a stack: any thread puts one on it, the writer takes all */
-	_Atomic int64_t
-		left; /* after destroy: how many are out; those that came back before it was known count below 0 */
-	/* by the writer */
+	_Atomic(struct heap_msg *) returned; /* a stack: any thread pushes a message, the writer takes all */
+	/* after destroy: messages still out; negative while some came back before heap_destroy() added their number */
+	_Atomic int64_t left;
+	/* used by the writer's thread */
 	struct heap_msg *free;
 	uint32_t n;
 };
 
-static struct heap_msg closed; /* heap::returned of one that is destroyed; its address alone */
+static struct heap_msg closed; /* value of heap::returned after destroy; only its address is used */
 
 struct heap *heap_create(void)
 {
@@ -37,7 +37,7 @@ static uint32_t free_all(struct heap_msg *m)
 	return n;
 }
 
-/* True: none is out any more, and nobody but the caller knows the heap. */
+/* Returns true if no message is out any more and only the caller uses the heap. */
 static bool count_out(struct heap *h, int64_t change)
 {
 	return atomic_fetch_add_explicit(&h->left, change, memory_order_acq_rel) + change == 0;
@@ -71,7 +71,7 @@ static void give_back(struct msg *msg)
 							memory_order_relaxed));
 }
 
-/* Behind those that are free, of which there are seldom any. */
+/* Appends the returned messages to the free list, which is usually empty. */
 static void collect(struct heap *h)
 {
 	struct heap_msg **end = &h->free;
@@ -81,7 +81,7 @@ static void collect(struct heap *h)
 	*end = atomic_exchange_explicit(&h->returned, NULL, memory_order_acquire);
 }
 
-/* The first free one that is large enough. */
+/* Takes the first free message that is large enough. */
 static struct heap_msg *take_free(struct heap *h, size_t body_size)
 {
 	for (struct heap_msg **at = &h->free; *at; at = &(*at)->next) {
@@ -100,7 +100,7 @@ static int message_new(struct heap *h, size_t body_size, struct heap_msg **ret)
 	size_t capacity = (body_size + 63) & ~(size_t)63;
 	struct heap_msg *m;
 
-	if (h->free) { /* too small: one goes, so that their number and their size follow the messages */
+	if (h->free) { /* all are too small: free one, so that number and sizes follow the messages in use */
 		m = h->free;
 		h->free = m->next;
 		h->n--;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private: messages on the heap, laid out as slots, so that a writer fills one without knowing where it lies. They are used again and
- * again: in steady state nothing is allocated.
+ * Private: messages on the heap, laid out like slots, so that a writer fills both in the same way. They are reused: in
+ * steady state nothing is allocated.
  *
- * Thread: loan and unloan by one at a time (the writer's); the last reference of a message may fall in any.
+ * Thread: loan and unloan by one at a time (the writer's thread); the last reference of a message may be released in
+ * any.
  */
 #ifndef COMPONENT_HEAP_H
 #define COMPONENT_HEAP_H
@@ -14,7 +15,7 @@
 
 #define HEAP_MESSAGES_MAX 1024u /* of one writer at a time */
 
-struct heap; /* lives on until its last message is back */
+struct heap; /* freed when its last message has come back */
 
 struct heap_msg {
 	struct msg msg;
@@ -28,9 +29,12 @@ struct heap *heap_create(void); /* NULL: no memory */
 /* Messages that are out are freed when they come back, in whatever thread that is. NULL is fine. */
 void heap_destroy(struct heap *h);
 
-/* One with room for body_size bytes and one reference; its header is all zero. -ENOBUFS HEAP_MESSAGES_MAX are out; -ENOMEM. */
+/*
+ * Loans a message with room for body_size bytes and one reference; its header is all zero. -ENOBUFS HEAP_MESSAGES_MAX
+ * are out; -ENOMEM.
+ */
 int heap_loan(struct heap *h, size_t body_size, struct heap_msg **ret);
-/* The slot is filled: what readers see is the header as it is now. */
+/* Call it when the slot is filled: readers see the header as it is now. */
 void heap_seal(struct heap_msg *m);
 
 #endif

@@ -13,7 +13,7 @@
 #include "sized.h"
 #include "timeutil.h"
 
-#define LOOK_DUR_NS (500 * NS_PER_MS) /* how often to see whether simd still wants us */
+#define LOOK_DUR_NS (500 * NS_PER_MS) /* how often to check whether simd still accepts this client */
 
 /* ---- create and destroy ---- */
 
@@ -124,7 +124,7 @@ void sim_host_destroy(struct sim_host *h)
 
 /* ---- run ---- */
 
-/* Readers that come from now on start to receive by themselves. */
+/* Starts the present readers; later ones start to receive by themselves. */
 static int start_receiving(struct sim_host *h)
 {
 	struct host_channel *ch;
@@ -178,7 +178,7 @@ void host_fail(struct sim_host *h, int r)
 	stop(h);
 }
 
-/* 0: nothing has failed. */
+/* Returns 0 if nothing has failed. */
 static int failure(struct sim_host *h)
 {
 	int r;
@@ -223,7 +223,7 @@ void sim_host_stop(struct sim_host *h)
 	errno = before;
 }
 
-/* ---- what it is ---- */
+/* ---- properties ---- */
 
 void sim_host_notes(const struct sim_host *h, char *ret, size_t size)
 {

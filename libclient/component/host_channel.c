@@ -64,8 +64,8 @@ static int check_type(const struct host_channel *ch, const struct sim_type *type
 }
 
 /*
- * A type for as long as the channel is there, which may be longer than the library of components that it came from, whose table it is: a
- * copy, where it is not counted.
+ * Keeps a type for as long as the channel lives, which may be longer than the component's library that holds its table:
+ * makes a copy unless the type is counted.
  */
 static int keep_type(const struct sim_type *type, const struct sim_type **ret)
 {
@@ -172,7 +172,7 @@ static void sink_add(struct host_channel *ch, struct sink *s)
 	pthread_mutex_unlock(&ch->lock);
 }
 
-/* The last one: nobody is here to receive for. */
+/* Removes a reader. After the last one the intake is not needed: returns it. */
 static struct intake *sink_remove(struct host_channel *ch, struct sink *s)
 {
 	struct intake *idle = NULL;
@@ -257,7 +257,7 @@ uint64_t host_channel_lost(struct host_channel *ch)
 
 /* ---- delivery ---- */
 
-/* Takes m: who is last has the reference that was ours. */
+/* Takes m: the last reader gets the caller's reference. */
 static void hand_out(struct host_channel *ch, struct msg *m, int64_t now_sim_ns)
 {
 	struct sink *s, *next;
@@ -293,7 +293,7 @@ static int deliver_in_turn(struct host_channel *ch, struct msg *m, int64_t now_s
 			       ch->name);
 	}
 	ch->delivering = true;
-	host_channel_ref(ch); /* its last reader and its writer may go */
+	host_channel_ref(ch); /* callbacks may destroy its last reader and its writer */
 	hand_out_in_turn(ch, m, now_sim_ns);
 	ch->delivering = false;
 	host_channel_unref(ch);

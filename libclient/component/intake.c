@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Receiving, once for a process and channel.
+ * Receives a channel once for the process.
  *
- * Thread: in reality "sim-intake", which alone uses the subscriber: a message whose last reference falls elsewhere is handed to it
- * (returned), and its slot goes back when the thread next wakes. In simulation the thread that has the turn does all of it.
+ * Thread: in reality "sim-intake", which alone uses the subscriber: a message whose last reference is released in
+ * another thread is handed to it (returned), and its slot is released when the thread next wakes. In simulation the
+ * thread that has the turn does all of it.
  */
 #include <errno.h>
 #include <string.h>
@@ -28,21 +29,21 @@ struct slot_msg {
 
 struct intake {
 	struct host_channel *ch;
-	_Atomic uint32_t refs; /* the channel, and every message that is out */
+	_Atomic uint32_t refs; /* one for the channel, one for every message that is out */
 	struct sim_subscriber *sub;
 	struct inbox returned;
-	uint32_t reserve;      /* slots that simd has made room for: those beyond are copied */
-	_Atomic uint32_t held; /* slots in hand */
+	uint32_t reserve;      /* slots that simd has reserved for it: messages beyond are copied */
+	_Atomic uint32_t held; /* slots taken and not released */
 	struct heap *copies;
 	pthread_t thread;
 	bool started;
 	_Atomic bool stop;
-	_Atomic uint64_t lost; /* as the subscriber counts it */
-	/* by whoever receives */
+	_Atomic uint64_t lost; /* the subscriber's count */
+	/* used by the thread that receives */
 	struct slot_msg *free;
 };
 
-/* ---- its messages ---- */
+/* ---- messages ---- */
 
 static void intake_unref(struct intake *in)
 {
@@ -51,7 +52,7 @@ static void intake_unref(struct intake *in)
 
 	if (atomic_fetch_sub_explicit(&in->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	sim_subscriber_destroy(in->sub); /* with all that it holds */
+	sim_subscriber_destroy(in->sub); /* releases all it holds */
 	heap_destroy(in->copies);
 	for (i = inbox_take(&in->returned); i; i = next_item) {
 		next_item = i->next;
@@ -90,7 +91,10 @@ static void release_returned(struct intake *in)
 	}
 }
 
-/* Readers hold all the slots that the pool has for them: one more would be missing to the publishers. */
+/*
+ * Readers hold all the slots reserved for them: holding one more would take it from the publishers, so the message is
+ * copied.
+ */
 static int copy(struct intake *in, const struct sim_message *taken, struct msg **ret)
 {
 	struct heap_msg *m;
@@ -149,7 +153,8 @@ int intake_take(struct intake *in, struct msg **ret)
 			return r;
 		if (!writer_note(in->ch, &taken->header))
 			return wrap(in, taken, ret);
-		(void)sim_release(in->sub, taken); /* its readers here have had it */
+		/* a message of this host's own writer: its readers here already have it */
+		(void)sim_release(in->sub, taken);
 	}
 }
 
@@ -221,7 +226,7 @@ int intake_create(struct host_channel *ch, uint32_t depth, bool latched, struct 
 		return err_nomem();
 	in->ch = ch;
 	atomic_init(&in->refs, 1);
-	/* a subscriber has no more in hand, and what is copied is for a moment */
+	/* a subscriber holds no more than that, and a copied slot only for a moment */
 	in->reserve = o.depth < DEPTH_MAX ? o.depth : DEPTH_MAX - 1;
 	in->copies = heap_create();
 	r = in->copies ? sim_subscribe(ch->h->client, ch->name, ch->type, &o, &in->sub) : err_nomem();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private: counted messages. The body lies in a slot that an intake has taken, or on the heap; whoever holds a reference reads it.
- * The last reference gives it back by `release`, in whatever thread that is.
+ * Private: reference-counted messages. The body lies in a slot that an intake has taken, or on the heap; it may be read
+ * by every holder of a reference. The last reference frees the message by `release`, in whatever thread that happens.
  */
 #ifndef COMPONENT_MSG_H
 #define COMPONENT_MSG_H
@@ -12,9 +12,9 @@
 #include <sim/slot.h>
 
 struct msg {
-	struct sim_message m; /* first: what users hold is its address */
+	struct sim_message m; /* first member: users hold its address */
 	_Atomic uint32_t refs;
-	bool shm; /* it has come through shared memory */
+	bool shm; /* it came through shared memory */
 	void (*release)(struct msg *m);
 };
 
@@ -24,10 +24,13 @@ static inline struct msg *msg_ref(struct msg *m)
 	return m;
 }
 
-/* One more, by who holds a reference that nobody else uses: a message that nobody has been shown yet needs no locked instruction. */
+/*
+ * Adds a reference; only for the caller's own reference, not used by another thread. A message that was not handed out
+ * yet needs no locked instruction.
+ */
 static inline struct msg *msg_ref_held(struct msg *m)
 {
-	/* acquire: others may have been through with it */
+	/* acquire: other threads may have released theirs before */
 	if (atomic_load_explicit(&m->refs, memory_order_acquire) != 1)
 		return msg_ref(m);
 	atomic_store_explicit(&m->refs, 2, memory_order_relaxed);
@@ -38,7 +41,7 @@ static inline void msg_unref(struct msg *m)
 {
 	if (!m)
 		return;
-	/* the last one is nobody else's to add to: often it is alone, and needs no locked instruction */
+	/* with one reference left no other thread can add one: that common case needs no locked instruction */
 	if (atomic_load_explicit(&m->refs, memory_order_acquire) == 1 ||
 	    atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) == 1)
 		m->release(m);

@@ -11,7 +11,7 @@
 #include "reader.h"
 #include "writer.h"
 
-/* Into the host's list, if it is the only one of its name. */
+/* Adds the node to the host's list, if its name is unique. */
 static int enlist(struct sim_node *n)
 {
 	struct sim_node *other;
@@ -66,7 +66,7 @@ void sim_node_destroy(struct sim_node *n)
 	mem_free(n);
 }
 
-/* fn may not come back here: the host's lists stand meanwhile. */
+/* fn must not call back into this host: its lists are locked meanwhile. */
 void sim_node_channels(const struct sim_node *n, sim_node_channel_fn fn, void *user)
 {
 	struct sim_node_reader *r;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private: a node answers for itself: NAME/node_info, which `simctl node` and `simctl info` ask. */
+/* Private: the service NAME/node_info of a node, which `simctl node` and `simctl info` call. */
 #ifndef COMPONENT_NODE_H
 #define COMPONENT_NODE_H
 
 #include "host.h"
 
-/* As sim_service_offer(); -EEXIST: a node of that name in another process, which the sentence names. */
+/* As sim_service_offer(); -EEXIST: another process has a node of that name; the sentence names it. */
 int node_service_create(struct sim_node *n, struct node_service **ret);
 void node_service_destroy(struct node_service *s); /* NULL is fine */
 

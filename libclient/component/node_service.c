@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NODE/node_info: what a node is, and how it fares. Thread: the client's "sim-service"; host::lock while lists are read. */
+/*
+ * NODE/node_info: a node's readers, writers and statistics. Thread: the client's "sim-service"; host::lock while lists
+ * are read.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -15,7 +18,7 @@
 #include "timeutil.h"
 #include "writer.h"
 
-#define READERS_MAX 64u /* as NodeInfo.srv has them */
+#define READERS_MAX 64u /* limits of NodeInfo.srv */
 #define WRITERS_MAX 64u
 #define TIMERS_MAX  32u
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Timers of nodes. Reality: libsimclient's timer wakes a task, which runs the callback on a worker. Simulation: the host asks for what is due,
- * and runs it between the messages of a turn.
+ * Timers of nodes. Reality: libsimclient's timer wakes a task, which runs the callback on a worker. Simulation: the
+ * host asks which timers are due, and runs them between the messages of a turn.
  */
 #include "node_timer.h"
 
@@ -16,7 +16,7 @@
 #include "place.h"
 #include "timeutil.h"
 
-/* It may destroy t. */
+/* The callback may destroy t. */
 static void call(struct sim_node_timer *t, int64_t due_sim_ns, uint64_t missed)
 {
 	struct whose_run run;
@@ -34,7 +34,7 @@ static void timer_due(void *user, const struct sim_timer_event *ev)
 	struct sim_node_timer *t = user;
 
 	pthread_mutex_lock(&t->lock);
-	t->missed += ev->missed + t->waiting; /* its last run has not begun: this one stands for both */
+	t->missed += ev->missed + t->waiting; /* its last run has not begun: one run stands for both */
 	t->waiting = 1;
 	t->due_sim_ns = ev->due_sim_ns;
 	pthread_mutex_unlock(&t->lock);
@@ -107,7 +107,7 @@ void node_timer_restart(struct sim_host *h, int64_t now_sim_ns)
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* As sim/timer.h: back before its last call it begins a new phase, anything else keeps it. */
+/* As sim/timer.h: after a jump back before its last call it begins a new phase, else it keeps the phase. */
 void node_timer_jump(struct sim_host *h, int64_t now_sim_ns)
 {
 	struct sim_node_timer *t;
@@ -158,7 +158,10 @@ static void insert(struct sim_node_timer *t)
 	list_insert(behind, &t->link);
 }
 
-/* Into the host's list, if it is the only one of its name: in simulation, too, where no task of that name is made. */
+/*
+ * Adds the timer to the host's list, if its name is unique: checked here because in simulation no task of that name
+ * exists.
+ */
 static int enlist(struct sim_node_timer *t)
 {
 	struct sim_host *h = t->n->h;

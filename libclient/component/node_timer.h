@@ -20,11 +20,11 @@ struct sim_node_timer {
 	struct sim_timer *timer; /* reality */
 	struct sched_task *task; /* reality */
 	bool active;             /* simulation; guarded by host::turn */
-	int64_t last_sim_ns;     /* likewise: it was called or made */
+	int64_t last_sim_ns;     /* likewise; time of its last call, or of its creation */
 	pthread_mutex_t lock;
 	int64_t due_sim_ns; /* reality: guarded by lock; simulation: by host::turn */
 	/* guarded by lock */
-	uint64_t waiting, missed; /* 1: it is to run; periods that it stands for besides */
+	uint64_t waiting, missed; /* waiting: 1 while a run is due; missed: further periods that this run stands for */
 	struct {
 		uint64_t fired, missed;
 	} stats;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parameters of a node: declaring, checking, changing, reading. Thread: any. A change holds no lock while the callback decides;
- * other changes wait until it is over, readers do not.
+ * Parameters of a node: declaring, checking, changing, reading. Thread: any. No lock is held while the callback decides
+ * about a change; other changes wait until it is over, readers do not.
  */
 #include "param.h"
 
@@ -18,7 +18,7 @@
 #include "sized.h"
 
 #define LETTERS   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.~-/"
-#define VALUE_MAX 48 /* of a number in a sentence */
+#define VALUE_MAX 48 /* text of a number in a sentence */
 
 static const char *type_name(uint8_t type)
 {
@@ -81,7 +81,7 @@ static int check_text(const char *name, const char *s)
 	return 0;
 }
 
-/* That it is a value at all. */
+/* Checks that *v is a valid value. */
 static int check_value(const char *name, const struct sim_param_value *v)
 {
 	if (v->type == SIM_PARAM_STRING)
@@ -120,7 +120,7 @@ static int check_new(const struct param *q, const struct sim_param_value *v)
 
 /* ---- declaring ---- */
 
-/* Where it is, or where it would have to be. */
+/* The parameter's index, or where it would have to be inserted. */
 static uint32_t place_of(const struct sim_params *p, const char *name, bool *ret_there)
 {
 	uint32_t lo = 0, hi = p->n;
@@ -280,7 +280,7 @@ static int unknown(const struct sim_params *p, const char *name)
 	return err_set(-ENOENT, "node %s has no parameter %.63s", p->node, name);
 }
 
-/* One change at a time. -EDEADLK: it is our own callback that asks. */
+/* One change at a time. -EDEADLK: called by the callback that decides about one. */
 static int change_begin(struct sim_params *p)
 {
 	int r = 0;
@@ -310,7 +310,7 @@ static void change_end(struct sim_params *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* Asks the program. */
+/* Asks the program's callback. */
 static int accept_change(struct param *q, const struct sim_param_value *v)
 {
 	struct whose_run run;
@@ -389,7 +389,7 @@ static void unlock(const struct sim_params *p)
 	pthread_mutex_unlock(&((struct sim_params *)(uintptr_t)p)->lock);
 }
 
-/* Locks, also where it fails. *ret borrows until unlock(). */
+/* Takes the lock, also on failure. *ret borrows until unlock(). */
 static int look(const struct sim_params *p, const char *name, uint8_t type, struct sim_param_value *ret)
 {
 	struct param *q;
@@ -509,7 +509,7 @@ uint8_t sim_params_type(const struct sim_params *p, const char *name)
 
 /* ---- all of this process ---- */
 
-static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER; /* before sim_params::lock */
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER; /* taken before sim_params::lock */
 static struct list all = { &all, &all };                     /* sim_params::link; guarded by all_lock */
 
 static void all_add(struct sim_params *p)

@@ -23,26 +23,29 @@ struct param {
 };
 
 struct sim_params {
-	struct list link;          /* of all in this process */
+	struct list link;          /* in the list of all in this process */
 	struct sim_client *client; /* NULL: nothing is offered */
 	char node[SIM_PARAM_NAME_MAX + 1];
-	char *whose; /* the component that has them; NULL: none, then the node */
+	char *whose; /* the component that they belong to; NULL: the node itself */
 	pthread_mutex_t lock;
 	pthread_cond_t idle;
 	/* guarded by lock */
-	bool changing; /* a change is under way, by this thread */
+	bool changing; /* a change is under way; by this thread */
 	pthread_t changer;
-	struct param *param[SIM_PARAMS_MAX]; /* by name; one stays until destroy */
+	struct param *param[SIM_PARAMS_MAX]; /* sorted by name; a parameter stays until destroy */
 	uint32_t n;
 	struct sim_service *get, *set, *list; /* NULL: nothing is offered */
 };
 
-/* NULL: there is none. Under lock. */
+/* NULL: no such parameter. Under lock. */
 struct param *param_find(const struct sim_params *p, const char *name);
-/* As sim_params_set(); outside: by somebody else, of whom -EACCES: it is read-only. */
+/* As sim_params_set(). outside: set by another program, which gets -EACCES if it is read-only. */
 int param_set(struct sim_params *p, const char *name, const struct sim_param_value *v, bool outside);
 
-/* How many a node has, of those that this process offers by that client: a node and its parameters know nothing of each other but the name. */
+/*
+ * How many parameters a node has among those that this process offers by that client: only the name connects a node and
+ * its parameters.
+ */
 uint32_t params_of_node(const struct sim_client *c, const char *node);
 
 int param_service_offer(struct sim_params *p, struct sim_client *c);

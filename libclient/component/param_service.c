@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The services by which others list, read and set the parameters of a node. Thread: "sim-service". */
+/* The services by which other programs list, read and set the parameters of a node. Thread: "sim-service". */
 #include "param.h"
 
 #include <errno.h>
@@ -13,7 +13,8 @@
 #include "err.h"
 
 /*
- * A list must fit as JSON, where a byte takes six at most. Even the longest parameter, of two strings and a description, is less than that.
+ * A list must fit as JSON, where a byte takes at most six. Even the longest parameter, of two strings and a
+ * description, is shorter than that.
  */
 #define LIST_JSON_MAX  (SIM_SERVICE_BODY_MAX - 1024)
 #define ESCAPED        6
@@ -74,7 +75,7 @@ static size_t json_of(const struct param *q)
 	       ESCAPED * (strlen(q->name) + strlen(q->description) + text_of(&q->value) + text_of(&q->initial));
 }
 
-/* How many, from the first on, an answer has room for. Under lock. */
+/* How many parameters, from `first` on, fit into an answer. Under lock. */
 static uint32_t fitting(const struct sim_params *p, uint32_t first)
 {
 	size_t sum = 0;
@@ -160,7 +161,7 @@ static int take_value(const struct sim_SetParamRequest *q, size_t size, struct s
 		return ret->as.s ? 0 : -EBADMSG;
 	default:
 		ret->as.i = 0;
-		return 0; /* refused with a sentence, see check_value() */
+		return 0; /* refused with a reason, see check_value() */
 	}
 }
 

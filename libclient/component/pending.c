@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A ring, and one more for the newest when that is full. Each end has its own number, so neither waits for the other; who finds nothing
- * left says so by head, before it looks at tail for the last time, as who puts looks at head after it has moved tail: one of
- * them sees the other.
+ * A ring, plus one place for the newest message when the ring is full. Each end has its own number, so neither waits
+ * for the other. take() stores head before it looks at tail for the last time, put() loads head after it has stored
+ * tail: so at least one of the two sees the other.
  */
 #include "pending.h"
 
@@ -60,7 +60,7 @@ bool pending_put(struct pending *p, struct msg *m)
 	return atomic_load(&p->head) == tail;
 }
 
-/* True: none has come meanwhile either, and who puts the next one sees that all were taken. */
+/* Returns true if no message came meanwhile; the next put() then sees that all were taken. */
 static bool none_left(struct pending *p, uint64_t head)
 {
 	atomic_store(&p->head, head);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private: the places of readers and timers among each other. Each gets the next one; one that is made again, with the same node and the
- * same channel or name, gets the one it had, so that a component that is loaded again changes nobody's order.
+ * Private: the order of readers and timers. Each gets the next place; one that is re-created for the same node and the
+ * same channel or name gets its old place, so that reloading a component does not change the order of others.
  *
  * Thread: any; place_take() under host::lock, place_leave() takes it.
  */
@@ -10,13 +10,13 @@
 
 #include "host.h"
 
-#define PLACES_MAX 1024u /* remembered of those that are gone, then the one that went first is forgotten */
+#define PLACES_MAX 1024u /* places remembered after their owner is gone; beyond that the oldest is forgotten */
 
 enum place_kind { PLACE_READER, PLACE_TIMER };
 
-/* > 0, no two alike. Under host::lock. */
+/* Greater than 0, unique. Under host::lock. */
 uint64_t place_take(struct sim_host *h, enum place_kind kind, const char *node, const char *of);
-/* It is gone. Without memory it is forgotten. */
+/* The owner is gone; its place is remembered if memory allows. */
 void place_leave(struct sim_host *h, enum place_kind kind, const char *node, const char *of, uint64_t place);
 void places_finish(struct sim_host *h);
 

@@ -10,9 +10,9 @@
 #include "place.h"
 #include "sized.h"
 
-/* ---- a message comes ---- */
+/* ---- receiving ---- */
 
-/* Time has jumped: what is held belongs to the old run. */
+/* After a jump of time, drops what is held: it belongs to the old run. */
 static void follow_jump(struct sim_node_reader *r, const struct msg *m)
 {
 	bool jumped = r->received && m->m.header.clock_generation != r->clock_generation;
@@ -37,12 +37,12 @@ static void take_in(struct sim_node_reader *r, struct msg *m, int64_t now_sim_ns
 	cache_put(&r->history, (struct tuple){ .m = { m } });
 }
 
-/* It may destroy r. */
+/* The callback may destroy r. */
 static void call(struct sim_node_reader *r, const struct msg *m)
 {
 	struct whose_run run;
 
-	/* nobody else runs it */
+	/* no other thread runs it */
 	atomic_store_explicit(&r->processed, atomic_load_explicit(&r->processed, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
 	whose_begin(&run, &r->call);
@@ -50,7 +50,10 @@ static void call(struct sim_node_reader *r, const struct msg *m)
 	whose_end(&run);
 }
 
-/* The first input that sees a new run clears what all hold of the old one. What is older still (latched) clears nothing. */
+/*
+ * The first input that sees a new generation clears what all inputs hold of the old one. A message of an older one
+ * (latched) clears nothing.
+ */
 static void feed_follow_jump(struct reader_feed *f, uint32_t generation)
 {
 	uint32_t newest = atomic_load(f->clock_generation);
@@ -85,7 +88,7 @@ static void reader_put(struct sink *s, struct msg *m, int64_t now_sim_ns)
 	}
 }
 
-/* Simulation: the callback runs here and now. */
+/* Simulation: the callback runs inside this call. */
 static void reader_put_in_turn(struct sink *s, struct msg *m, int64_t now_sim_ns)
 {
 	struct sim_node_reader *r = container_of(s, struct sim_node_reader, sink);
@@ -132,7 +135,7 @@ static bool reader_step(void *user)
 	return true;
 }
 
-/* ---- what has been received ---- */
+/* ---- observing ---- */
 
 static void observed_drop(struct sim_node_reader *r)
 {
@@ -259,7 +262,7 @@ static int check(const struct sim_node *n, const char *channel, const struct sim
 	return 0;
 }
 
-/* Into the node's list, if it is the only one of its channel. */
+/* Adds the reader to the node's list, if it is the only one of its channel. */
 static int enlist(struct sim_node_reader *r)
 {
 	struct sim_node_reader *other;
@@ -278,7 +281,7 @@ static int enlist(struct sim_node_reader *r)
 	return res;
 }
 
-/* Cyber's name for it: the channel as it is configured, without the prefix of a rig. */
+/* Named as in Cyber: the channel as it is configured, without the rig's prefix. */
 static int task_create(struct sim_node_reader *r, const char *channel)
 {
 	char name[TASK_NAME_MAX + 1];

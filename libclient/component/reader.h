@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private: a reader; also of a component, then it feeds a fusion. */
+/* Private: a reader; one of a component feeds a fusion. */
 #ifndef COMPONENT_READER_H
 #define COMPONENT_READER_H
 
@@ -11,10 +11,10 @@
 
 /* What a component's reader feeds. */
 struct reader_feed {
-	struct fusion *fusion;              /* NULL: no component's */
-	_Atomic uint32_t *clock_generation; /* the newest that one of its inputs has seen */
+	struct fusion *fusion;              /* NULL: the reader is not a component's */
+	_Atomic uint32_t *clock_generation; /* newest generation seen by any of its inputs */
 	unsigned input;
-	void (*wake)(void *user); /* there is something to fetch; not under reader::lock */
+	void (*wake)(void *user); /* a tuple can be fetched; not called under reader::lock */
 	void *user;
 };
 
@@ -30,15 +30,15 @@ struct sim_node_reader {
 	struct sched_task *task; /* reality, with fn */
 	struct reader_feed feed;
 	struct pending pending;     /* for fn, in reality */
-	_Atomic uint64_t processed; /* by whoever runs fn */
+	_Atomic uint64_t processed; /* written by the thread that runs fn */
 	/* guarded by host_channel::lock */
 	struct cache history;
 	struct msg **observed;
 	uint32_t n_observed;
 	uint32_t clock_generation;
-	int64_t last_sim_ns, gap_sim_ns; /* when the last came, and how long after the one before; -1: none */
+	int64_t last_sim_ns, gap_sim_ns; /* arrival of the last message, and the interval to the one before; -1: none */
 	uint64_t received, overrun;
-	uint64_t by_shm, by_network; /* of those received; by_network: of those by shm */
+	uint64_t by_shm, by_network; /* of those received; by_network: of those counted in by_shm */
 };
 
 /* As sim_node_reader_create(). feed NULL: none; fn and feed exclude each other. */

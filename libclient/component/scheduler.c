@@ -2,14 +2,15 @@
 /*
  * Tasks, groups, workers.
  *
- * A task is idle, ready (in its group's queue), running, or running with more to do. Who makes it ready puts it into the queue;
- * so it is in no two queues, and no two workers run it.
+ * A task is idle, ready (in its group's queue), running, or running with more to do. The thread that makes it ready
+ * puts it into the queue; so it is never in two queues, and never run by two workers.
  *
- * Of the workers that do not run a step as many look for a task as tasks are ready, unless all do: each task that comes from
- * outside wakes one; the one that a worker puts back is its own to take, or another's that it finds first. While no other is ready
- * it is not put back: its next step begins at once, without the lock.
+ * As many idle workers look for a task as tasks are ready, or all of them: each task that is made ready from outside
+ * wakes one worker; a task that a worker puts back is taken by that worker, or by another that finds it first. While no
+ * other task is ready it is not put back: its next step begins at once, without the lock.
  *
- * Lock: group::lock, held for a few instructions; no step runs with it held. Workers that find nothing sleep on group::bell.
+ * Lock: group::lock, held for a few instructions; no step runs with it held. Workers that find nothing sleep on
+ * group::bell.
  */
 #include "scheduler.h"
 
@@ -28,7 +29,7 @@
 #include "scheduler_private.h"
 #include "thread.h"
 
-#define NAMES 1024u /* lists of tasks, so that a name is found at once */
+#define NAMES 1024u /* hash buckets to find a task by name */
 
 enum state { TASK_IDLE, TASK_READY, TASK_RUNNING, TASK_AGAIN };
 
@@ -41,10 +42,10 @@ struct sched_task {
 	uint32_t prio;
 	sched_step_fn step;
 	void *user;
-	_Atomic uint32_t state; /* enum state; futex: whoever destroys it waits on it */
+	_Atomic uint32_t state; /* enum state; futex: sched_task_destroy() waits on it */
 	_Atomic bool dead;      /* no further step; set under group::lock */
-	bool own_end;           /* guarded by it: it was destroyed in its own step, the worker frees it */
-	_Atomic uint64_t steps; /* by the worker whose step it is */
+	bool own_end;           /* guarded by it: destroyed in its own step; the worker frees it */
+	_Atomic uint64_t steps; /* written by the worker that runs the step */
 	char *name;
 };
 
@@ -53,7 +54,7 @@ struct worker {
 	uint32_t number;
 	pthread_t thread;
 	bool started;
-	int placed; /* 0, or what it could not have; behind sched::n_placed */
+	int placed; /* 0, or the errno of the setting that was refused; read after sched::n_placed */
 };
 
 struct group {
@@ -62,8 +63,8 @@ struct group {
 	pthread_mutex_t lock;
 	/* guarded by lock */
 	struct list ready[SCHED_PRIOS];
-	_Atomic uint32_t any;  /* bit p: ready[p] is not empty; read without it, too */
-	uint32_t idle, waking; /* workers that sleep; of those, that have been woken */
+	_Atomic uint32_t any;  /* bit p: ready[p] is not empty; also read without the lock */
+	uint32_t idle, waking; /* workers that sleep; those of them that have been woken */
 	_Atomic uint32_t bell; /* futex */
 	_Atomic bool stop;
 	struct worker *workers;
@@ -75,15 +76,15 @@ struct sched {
 	struct sched_place intake;
 	struct sched_task_conf *conf; /* by name; names are copies */
 	uint32_t n_conf;
-	_Atomic uint32_t n_placed; /* futex: workers that are where they belong */
+	_Atomic uint32_t n_placed; /* futex: workers that have been placed */
 	pthread_mutex_t lock;
 	/* guarded by lock */
-	struct list tasks[NAMES]; /* sched_task::by_name, by the hash of it */
+	struct list tasks[NAMES]; /* sched_task::by_name, indexed by its hash */
 	bool started;
 	struct sched_said notes;
 };
 
-static _Thread_local struct sched_task *running; /* whose step this thread is in */
+static _Thread_local struct sched_task *running; /* the task whose step this thread runs */
 
 /* ---- queues; under group::lock ---- */
 
@@ -103,7 +104,7 @@ static void push(struct group *g, struct sched_task *t)
 	any_set(g, any(g) | 1u << t->prio);
 }
 
-/* True: one that sleeps is to be woken, after the lock. */
+/* Returns true if the caller must wake a sleeping worker after it released the lock. */
 static bool want_worker(struct group *g)
 {
 	if (g->idle <= g->waking)
@@ -157,7 +158,7 @@ void sched_notify(struct sched_task *t)
 
 	for (;;) {
 		if (state == TASK_READY || state == TASK_AGAIN) {
-			/* it has yet to look: what was done before this call is seen by its next step */
+			/* it has not begun to look: its next step sees what was done before this call */
 			if (atomic_compare_exchange_weak(&t->state, &state, state))
 				return;
 		} else if (atomic_compare_exchange_weak(&t->state, &state,
@@ -203,7 +204,10 @@ static bool run_step(struct sched_task *t)
 	return more;
 }
 
-/* It has more to do, and would be the next of its group anyway. Without the lock: what comes just now is seen after one step more. */
+/*
+ * Whether its next step begins at once: it has more to do and no other task is ready. Read without the lock: a task
+ * that becomes ready just now is seen one step later.
+ */
 static bool goes_on(const struct group *g, struct sched_task *t, bool more)
 {
 	bool again = atomic_load_explicit(&t->state, memory_order_relaxed) == TASK_AGAIN;
@@ -211,12 +215,12 @@ static bool goes_on(const struct group *g, struct sched_task *t, bool more)
 	if (!(more || again) || any(g) || atomic_load_explicit(&t->dead, memory_order_relaxed) ||
 	    atomic_load_explicit(&g->stop, memory_order_relaxed))
 		return false;
-	if (again) /* what was notified is seen by the step that follows */
+	if (again) /* the next step sees what was notified */
 		atomic_exchange(&t->state, TASK_RUNNING);
 	return true;
 }
 
-/* Under lock, which is released meanwhile. */
+/* Called with the lock held; releases it while the steps run. */
 static void run(struct group *g, struct sched_task *t)
 {
 	bool more;
@@ -283,7 +287,7 @@ static void *work(void *arg)
 
 /* ---- start and stop ---- */
 
-/* Waits until each worker of the n that started is in its place; a note of a group's first that is not. */
+/* Waits until all n started workers are placed; notes, per group, the first that could not be placed as configured. */
 static void await_places(struct sched *s, uint32_t n)
 {
 	uint32_t seen;
@@ -458,7 +462,7 @@ void sched_task_destroy(struct sched_task *t)
 		return;
 	while ((state = atomic_load(&t->state)) == TASK_RUNNING || state == TASK_AGAIN)
 		futex_wait(&t->state, state, INT64_MAX, FUTEX_PRIVATE_FLAG);
-	pthread_mutex_lock(&g->lock); /* whoever has woken us is through with it */
+	pthread_mutex_lock(&g->lock); /* until the worker that woke this thread no longer uses the lock */
 	pthread_mutex_unlock(&g->lock);
 	task_free(t);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private: the scheduler of reality mode. Tasks are steps that run to completion, one at a time for each task, on workers of the
- * group that the configuration gives it. In a group the highest priority that is ready runs first, in the order in which tasks
- * became ready. There are no coroutines and no preemption: what a task has still to do it does in its next step.
+ * Private: the scheduler of reality mode. Tasks are steps that run to completion, one at a time for each task, on
+ * workers of the group that the configuration gives it. In a group the highest ready priority runs first, in the order
+ * in which tasks became ready. There are no coroutines and no preemption: a task continues in its next step.
  *
  *   classic       groups of workers, each with a run queue of priorities 0..19
  *   choreography  tasks with a processor of their own, by name; all others in a pool
  *
- * Thread:  notify from any thread, signal handlers excepted; create, destroy, start and stop from any, one at a time.
- *          A task that is ready costs O(1), however many there are; an idle worker sleeps without looking.
+ * Thread:  notify from any thread, but not in signal handlers; create, destroy, start and stop from any, one at a time.
+ *          Making a task ready costs O(1), however many there are; an idle worker sleeps and does not poll.
  */
 #ifndef COMPONENT_SCHEDULER_H
 #define COMPONENT_SCHEDULER_H
@@ -24,14 +24,18 @@ struct sched_conf;
 /* ---- configuration: scheduler_conf.c ---- */
 
 /*
- * Read JSON of these keys (Cyber's, one to one; simhost(1) lists them). NULL: classic, one group "default_grp", a worker per CPU.
+ * Reads JSON with Cyber's keys, one to one (simhost(1) lists them). NULL: classic, one group "default_grp", a worker
+ * per CPU.
  * Returns: 0; -EINVAL, and the sentence has key path, value and what is allowed.
  */
 int sched_conf_read(const char *json, struct sched_conf **ret);
 void sched_conf_destroy(struct sched_conf *c);
-/* What was clamped or ignored, a line each, with its key; "": nothing; borrows. */
+/* Clamped and ignored entries, a line each, with its key; "": none; borrows. */
 const char *sched_conf_notes(const struct sched_conf *c);
-/* Leave out CPUs that this machine does not have, as a conf file made for another one names some, and note them. Errors of the system. */
+/*
+ * Leaves out, and notes, CPUs that this machine does not have, as a file made for another machine may name some. Errors
+ * of the system.
+ */
 int sched_conf_fit(struct sched_conf *c);
 
 /* ---- tasks ---- */
@@ -39,37 +43,44 @@ int sched_conf_fit(struct sched_conf *c);
 int sched_create(struct sched_conf *conf,
 		 struct sched **ret); /* borrows conf and fits it; as sched_conf_fit(), -ENOMEM */
 /*
- * Workers start, each in its place before its first step; tasks that were notified before run now. Once: later calls do nothing.
- * -EAGAIN no thread. Real-time scheduling or a nice value that is not permitted is noted, and the group runs without.
+ * Starts the workers, each in its place before its first step; tasks that were notified before run now. Later calls do
+ * nothing. -EAGAIN no thread could be started. Real-time scheduling or a nice value that is not permitted is noted, and
+ * the group runs without it.
  */
 int sched_start(struct sched *s);
 /* No further step begins; waits for those that run. Not in a step. May be called twice. */
 void sched_stop(struct sched *s);
 void sched_destroy(struct sched *s); /* after stop, and after its tasks are destroyed; NULL is fine */
 
-/* A thread that receives puts itself where "threads" of the configuration has "shm". NULL is fine. */
+/* Places the calling thread, which receives, as "shm" under "threads" in the configuration says. NULL is fine. */
 void sched_enter_intake(struct sched *s);
 
-/* One step. True: there is more to do: it goes to the end of its queue again, or on at once while no other task of the group is ready. */
+/*
+ * One step. Returns true if there is more to do: the task goes to the end of its queue again, or on at once while no
+ * other task of the group is ready.
+ */
 typedef bool (*sched_step_fn)(void *user);
-/* -EEXIST there is a task of that name; -ENOMEM. */
+/* -EEXIST a task has that name; -ENOMEM. */
 int sched_task_create(struct sched *s, const char *name, sched_step_fn step, void *user, struct sched_task **ret);
 /*
- * No further step; waits for one that runs in another thread. In its own step it is fine too, and what the step returns is ignored.
- * Nobody notifies it from the time of this call on. NULL is fine.
+ * No further step begins; waits for one that runs in another thread. May be called in the task's own step, whose result
+ * is then ignored. The task must not be notified from the time of this call on. NULL is fine.
  */
 void sched_task_destroy(struct sched_task *t);
-/* There is something to do: it runs once more after this, though it runs now. Lock-free where it is ready already. */
+/* There is work: the task runs once more after this call, even if it runs now. Lock-free if it is already ready. */
 void sched_notify(struct sched_task *t);
 
 struct sched_task_info {
-	const char *name, *group; /* of choreography: "processor 3", or "pool" */
+	const char *name, *group; /* with choreography: "processor 3", or "pool" */
 	uint32_t prio;
 	uint64_t steps;
 };
 void sched_task_info(const struct sched_task *t, struct sched_task_info *ret);
 uint32_t sched_workers(const struct sched *s);
-/* What was configured and is ignored, clamped, or could not be had, a line each; "": nothing. More may come until threads are in their places. */
+/*
+ * Configured settings that are ignored, clamped or not available, a line each; "": none. More may come until the
+ * threads are placed.
+ */
 void sched_notes(struct sched *s, char *ret, size_t size);
 
 #endif

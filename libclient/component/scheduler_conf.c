@@ -13,11 +13,11 @@
 #include "scheduler_private.h"
 
 #define CONF_MAX    (256u * 1024)
-#define THREADS_MAX 64u /* most of which are not here */
+#define THREADS_MAX 64u /* most of them do not exist here */
 
 /* ---- notes ---- */
 
-/* It is a line of that text. */
+/* Whether `line` is already a line of that text. */
 static bool is_said(const char *text, const char *line)
 {
 	size_t len = strlen(line);
@@ -51,7 +51,7 @@ void sched_note(struct sched_said *to, const char *fmt, ...)
 
 /* ---- reading an object ---- */
 
-/* Where we are, for sentences: "classic_conf.groups[1].tasks[0]". */
+/* The key path so far, for error sentences: "classic_conf.groups[1].tasks[0]". */
 struct at {
 	char path[160];
 };
@@ -138,7 +138,7 @@ static int get_array(const json_t *o, const struct at *a, const char *key, size_
 
 /* ---- groups ---- */
 
-/* The keys of a group's threads; of choreography with "choreography_" or "pool_" before them. */
+/* Names of the keys of a group's threads; with choreography they begin with "choreography_" or "pool_". */
 struct group_keys {
 	const char *workers, *affinity, *cpus, *policy, *prio;
 };
@@ -183,7 +183,7 @@ static int get_policy(struct sched_conf *c, const json_t *o, const struct at *a,
 	return r;
 }
 
-/* Where there are too few CPUs for a thread each, they share these. */
+/* If there are too few CPUs for one per thread, the threads share them. */
 static void fit_one_to_one(struct sched_conf *c, const struct at *a, const struct group_keys *k,
 			   struct sched_group_conf *g)
 {
@@ -224,14 +224,14 @@ static int get_group(struct sched_conf *c, const json_t *o, const struct at *a, 
 
 	if (r < 0)
 		return r;
-	g->workers = (uint32_t)(n ? n : def_workers); /* 0 is "as usual", as in Cyber */
+	g->workers = (uint32_t)(n ? n : def_workers); /* 0 means the default, as in Cyber */
 	r = get_affinity(c, o, a, k, g);
 	return r < 0 ? r : get_policy(c, o, a, k, &g->place);
 }
 
 /* ---- tasks ---- */
 
-/* Of those of one name the last counts, as in Cyber. */
+/* If several tasks have one name, the last counts, as in Cyber. */
 static int put_task(struct sched_conf *c, const char *name, const struct at *a, uint32_t group, uint32_t prio)
 {
 	uint32_t i = 0;
@@ -287,7 +287,7 @@ static int classic_tasks(struct sched_conf *c, const json_t *o, const struct at 
 	return r;
 }
 
-/* Returns its number. Groups of one name are one in Cyber: its threads take from one queue. */
+/* Returns its number. Groups of the same name are one group in Cyber: their threads take from one queue. */
 static uint32_t put_group(struct sched_conf *c, const struct at *a, const struct group_keys *k,
 			  const struct sched_group_conf *g)
 {
@@ -371,7 +371,7 @@ static int choreography_tasks(struct sched_conf *c, const json_t *o, const struc
 	return r;
 }
 
-/* Each processor is a group of one thread; the pool is the last. */
+/* Each processor is a group of one thread; the pool is the last group. */
 static void spread(struct sched_conf *c, const struct sched_group_conf *all)
 {
 	size_t cpu = SIZE_MAX;
@@ -489,7 +489,7 @@ static int read_threads(struct sched_conf *c, const json_t *o, const struct at *
 
 /* ---- all of it ---- */
 
-/* Those that it may have. */
+/* One worker for each CPU that this process may use, at most SCHED_WORKERS_MAX. */
 static int default_workers(const struct sched_conf *c)
 {
 	uint32_t n = c->process.n ? c->process.n : sched_cpu_count();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPUs by their numbers, and putting threads there. Thread: any. */
+/* Sets of CPUs, and placing threads on them. Thread: any. */
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@ static const char *skip_blanks(const char *s)
 	return s + strspn(s, " \t");
 }
 
-/* Blanks before and behind it are no part of it, as in Cyber: "0-7, 16-23". */
+/* Blanks around it are ignored, as in Cyber: "0-7, 16-23". */
 static int cpu_number(const char **s, uint64_t *ret)
 {
 	*s = skip_blanks(*s);
@@ -28,7 +28,7 @@ static int cpu_number(const char **s, uint64_t *ret)
 	return 0;
 }
 
-/* One number, or first-last. 1: with CPUs that no machine has. */
+/* One number, or first-last. Returns 1 if some CPUs are beyond CPU_SETSIZE. */
 static int cpus_range(const char **s, cpu_set_t *set)
 {
 	uint64_t first, last;
@@ -46,7 +46,7 @@ static int cpus_range(const char **s, cpu_set_t *set)
 	return last >= CPU_SETSIZE;
 }
 
-/* A comma may be behind the last, as in Cyber. */
+/* A trailing comma is allowed, as in Cyber. */
 int sched_cpus_parse(const char *s, struct sched_cpus *ret)
 {
 	struct sched_cpus c = { .n = 0 };
@@ -73,7 +73,7 @@ static int cpu_after(const cpu_set_t *set, int cpu, bool member)
 	return cpu;
 }
 
-/* As sched_cpus_parse() takes it, cut at its end. */
+/* In the form that sched_cpus_parse() takes; cut at size. */
 static void cpus_text(const cpu_set_t *set, char *ret, size_t size)
 {
 	size_t n = 0;

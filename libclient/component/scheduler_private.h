@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to the scheduler: what its configuration says, in the form in which it is used. */
+/* Private to the scheduler: its configuration in the form in which it is used. */
 #ifndef COMPONENT_SCHEDULER_PRIVATE_H
 #define COMPONENT_SCHEDULER_PRIVATE_H
 
@@ -22,7 +22,7 @@ struct sched_cpus {
 struct sched_place {
 	struct sched_cpus cpus;
 	int policy; /* SCHED_OTHER, SCHED_FIFO, SCHED_RR */
-	int prio;   /* of SCHED_OTHER the nice value, else the real-time priority */
+	int prio;   /* SCHED_OTHER: the nice value, else the real-time priority */
 };
 
 struct sched_group_conf {
@@ -37,7 +37,7 @@ struct sched_task_conf {
 	uint32_t group, prio;
 };
 
-/* Sentences, a line each and each once, without an end of line behind the last. */
+/* Sentences, one a line, each once; no newline after the last. */
 struct sched_said {
 	char text[1024];
 	bool full; /* its last line is "and more" */
@@ -46,26 +46,32 @@ struct sched_said {
 struct sched_conf {
 	bool choreography;
 	struct sched_cpus process;
-	struct sched_place intake; /* of threads that receive */
+	struct sched_place intake; /* place of threads that receive */
 	bool has_intake;
 	uint32_t n_groups, n_tasks;
-	uint32_t others; /* the group of tasks that are not named */
+	uint32_t others; /* the group of tasks without an entry of their own */
 	struct sched_group_conf *groups;
 	struct sched_task_conf *tasks;
-	struct sched_said notes; /* what was clamped or left out */
+	struct sched_said notes; /* clamped or ignored entries */
 };
 
 void sched_note(struct sched_said *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* "0-7,16-23", "0"; -EINVAL. 1: without those that no set of CPUs can have. Whether the machine has them it does not ask. */
+/*
+ * "0-7,16-23", "0"; -EINVAL. Returns 1 if it left out CPUs beyond CPU_SETSIZE. Does not check which CPUs the machine
+ * has.
+ */
 int sched_cpus_parse(const char *s, struct sched_cpus *ret);
-/* Without those that this machine does not have, or that this process may not use, which are noted with `what`. 0, or errors of the system. */
+/*
+ * Removes CPUs that this machine does not have or this process may not use, and notes them with `what`. 0, or errors of
+ * the system.
+ */
 int sched_cpus_fit(struct sched_cpus *c, const char *what, struct sched_said *notes);
-uint32_t sched_cpu_count(void); /* that this process may use */
+uint32_t sched_cpu_count(void); /* CPUs that this process may use */
 
-/* Put the calling thread there. 0, or the negative errno of what it could not have; it has the rest. */
+/* Places the calling thread. 0, or the negative errno of the setting that was refused; the other settings apply. */
 int sched_place_self(const struct sched_place *p);
-/* What that has returned, where it is negative: what could not be had, and what to do. who: "group g". */
+/* Notes a negative result r of sched_place_self(): which setting was refused, and what to do. who: "group g". */
 void sched_place_note(struct sched_said *to, const char *who, const struct sched_place *p, int r);
 
 #endif

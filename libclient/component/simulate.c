@@ -2,9 +2,10 @@
 /*
  * Simulation: the turns of lock-step, in one thread.
  *
- * A turn: all that has arrived is taken, in the order (stamp, channel, arrival), and handed out message by message, with the timers that
- * are due between them by their time. What the callbacks write is delivered at once, inside the call. Within a channel arrival is
- * in the order of publishing, and what equal ranks published comes in the order of their clients' names (sim/step.h), so all of it repeats.
+ * A turn: all messages that have arrived are taken, in the order (stamp, channel, arrival), and handed out one by one;
+ * timers that are due between them fire by their time. What the callbacks write is delivered at once, inside the call.
+ * Within a channel messages arrive in the order of publishing, and those of equal ranks in the order of their clients'
+ * names (sim/step.h), so the whole turn is repeatable.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -62,7 +63,10 @@ static int append(struct turn_messages *t, struct host_channel *ch, struct msg *
 	return 0;
 }
 
-/* Of what a take gives: nothing will ever come again. Else there is nothing now, or simd or the data plane is away. */
+/*
+ * Whether the error r of a take is final: no message will ever come again. Else the queue is empty, or simd or the data
+ * plane is away.
+ */
 static bool is_over(int r)
 {
 	return r != -EAGAIN && r != -ESTALE && r != -ENOBUFS && r != -ENOTCONN;
@@ -79,12 +83,12 @@ static int collect_of(struct turn_messages *t, struct host_channel *ch)
 			msg_unref(m);
 			return r;
 		}
-		ch->refs++; /* until it has been handed out */
+		ch->refs++; /* until its messages have been handed out */
 	}
 	return is_over(r) ? host_channel_deaf(ch, r) : 0;
 }
 
-/* Readers come and go in the callbacks, not here. */
+/* Callbacks create and destroy readers; none runs in here. */
 static int collect(struct sim_host *h)
 {
 	struct turn_messages *t = h->taken;
@@ -102,7 +106,7 @@ static int collect(struct sim_host *h)
 	return r;
 }
 
-/* ---- a clock that can be stepped ---- */
+/* ---- a clock that is driven ---- */
 
 static int clock_ask(struct sim_client *c, bool *ret_wall_runs, char *ret_source, size_t size)
 {
@@ -138,7 +142,7 @@ static int refuse_wall_clock(struct sim_host *h)
 		source);
 }
 
-/* No turn has come for a while. Where somebody has selected a wall source, none will. */
+/* No turn has come for a while: fails if a running wall-driven source was selected, as then none will come. */
 static int still_driven(struct sim_host *h)
 {
 	struct sim_clock_sample now;
@@ -169,7 +173,7 @@ static void hand_out_all(struct sim_host *h, int64_t now_sim_ns)
 	for (uint32_t i = 0; i < t->n; i++) {
 		struct turn_message *x = &t->at[i];
 
-		/* a message of the very time at which a timer is due comes first */
+		/* a message comes before a timer that is due at the same time */
 		fire_until(h, (x->stamp_sim_ns < now_sim_ns ? x->stamp_sim_ns : now_sim_ns) - 1, now_sim_ns);
 		(void)host_channel_deliver(x->ch, x->m, now_sim_ns);
 		host_channel_unref(x->ch);
@@ -217,7 +221,7 @@ int simulate_run(struct sim_host *h)
 			return r;
 		if (r < 0 && sim_client_state(h->client) == SIM_CLIENT_FAILED)
 			return err_set(-ENOTCONN, "%s", sim_client_why(h->client));
-		if (r < 0) /* simd is away: it is joined again */
+		if (r < 0) /* simd is away: the library joins again */
 			nanosleep(&(struct timespec){ .tv_nsec = 10 * NS_PER_MS }, NULL);
 	}
 	return 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writers. Where a message goes is decided when room for it is loaned:
+ * Writers. Loaning the room for a message decides how it is delivered:
  *
- *   heap         all who want it are in this process: its readers get the very memory that was filled
- *   slot         somebody else wants it: shared memory, of which this process's readers get theirs too
- *   heap + copy  simulation: readers of this process have it when the call returns, others by a copy into a slot
+ *   heap         all its readers are in this process: they get the very memory that was filled
+ *   slot         other programs want it: shared memory, from which this process's readers get it too
+ *   heap + copy  simulation: readers of this process have it when the call returns, other programs get a copy in a slot
  *
- * From slots to the heap a writer goes only when all that it has sent through shared memory has come back to this process's
- * readers, so that nothing overtakes.
+ * A writer switches from slots to the heap only when all that it has sent through shared memory has come back to this
+ * process's readers, so that no message overtakes another.
  */
 #include "sized.h"
 #include "writer.h"
@@ -26,7 +26,10 @@
 
 /* ---- where to ---- */
 
-/* Of a message for this machine alone its writer can tell who else wants it: without, simd looks for every number in a slot. */
+/*
+ * Whether other programs want its messages. Only a local writer may skip the slot: otherwise simd expects every
+ * sequence number in a slot.
+ */
 static bool anybody_elsewhere(const struct sim_node_writer *w)
 {
 	if (w->transport == SIM_TRANSPORT_INTRA || !w->pub)
@@ -70,7 +73,7 @@ static int leave(struct sim_node_writer *w, int r)
 	return r;
 }
 
-/* Statistics. Nobody else is inside. */
+/* Statistics. Only the thread inside the writer counts. */
 static void count(_Atomic uint64_t *n, uint64_t add)
 {
 	atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + add, memory_order_relaxed);
@@ -84,7 +87,7 @@ static int loan_find(const struct sim_node_writer *w, const struct sim_slot *slo
 	return -EINVAL;
 }
 
-/* ---- time: one look at the clock for a message ---- */
+/* ---- time: one read of the clock per message ---- */
 
 struct instant {
 	int64_t sim_ns, mono_ns;
@@ -98,7 +101,7 @@ static struct instant instant_now(const struct sim_host *h)
 	if (h->client)
 		sim_now_sample(h->client, &s);
 	return (struct instant){ .sim_ns = host_simulates(h) ? sim_host_now(h) : s.sim_ns,
-				 /* where time runs with the wall it had to be asked, and else not */
+				 /* if time runs with the wall clock, the sample includes a read of CLOCK_MONOTONIC */
 				 .mono_ns = s.rate_e6 > 0 ? s.mono_ns : mono_now_ns(),
 				 .clock_generation = s.clock_generation };
 }
@@ -207,7 +210,7 @@ static int send_slot(struct sim_node_writer *w, struct sim_slot *slot)
 	return r;
 }
 
-/* For those outside, of a message whose readers here get it from the heap. */
+/* Sends a copy to other programs; the readers of this process get the message from the heap. */
 static int send_copy(struct sim_node_writer *w, const struct heap_msg *m)
 {
 	struct sim_slot *slot;
@@ -244,14 +247,14 @@ static int send_heap(struct sim_node_writer *w, struct heap_msg *m, const struct
 	return 0;
 }
 
-/* Inside. */
+/* Counts the result and leaves the writer. */
 static int outcome(struct sim_node_writer *w, int r)
 {
 	count(r < 0 ? &w->refused : &w->written, 1);
 	return leave(w, r);
 }
 
-/* Takes m. Callbacks that a delivery runs may use this writer for the next message: nobody is inside then. */
+/* Takes m. Leaves the writer before it delivers: callbacks that run then may use this writer for the next message. */
 static int write_heap(struct sim_node_writer *w, struct heap_msg *m, const struct instant *now)
 {
 	int r = w->ch->delivering && host_simulates(w->n->h)
@@ -403,7 +406,7 @@ static int no_link(const struct sim_node_writer *w, const char *link)
 		w->n->name, w->ch->name);
 }
 
-/* Whether its machine is connected just now does not matter: simd gives the link what there is to be sent. */
+/* The connection to the other machine does not matter: simd queues messages for the link. */
 static int check_link(const struct sim_node_writer *w)
 {
 	char *reply = NULL, link[64] = "";

@@ -21,20 +21,24 @@ struct sim_node_writer {
 	bool latched, local;
 	size_t max_body;
 	char frame_id[SIM_FRAME_ID_MAX + 1];
-	_Atomic bool busy; /* somebody is inside */
+	_Atomic bool busy; /* a thread is inside */
 	struct heap *heap;
 	struct {
 		struct sim_slot *slot; /* NULL: no loan */
 		struct heap_msg *heap; /* NULL: a slot of the data plane */
 	} loan[WRITER_LOANS];
-	uint64_t sequence;             /* of the last message */
-	uint64_t last_slot;            /* of the last that went through shared memory; 0: none, or it has come back */
-	_Atomic uint32_t publisher_id; /* as slots have it; 0: none has been loaned */
-	_Atomic uint64_t seen;         /* sequence of the last one that came back to this host's readers */
+	uint64_t sequence; /* of the last message */
+	/* of the last message sent through shared memory; 0: none, or it has come back */
+	uint64_t last_slot;
+	_Atomic uint32_t publisher_id; /* the id in its slots; 0: no slot was loaned yet */
+	_Atomic uint64_t seen;         /* sequence of its last message that came back to this host's readers */
 	_Atomic uint64_t written, refused, intra;
 };
 
-/* A message has come: of a writer of this host? True: its readers here have it already. */
+/*
+ * Notes a message that came through shared memory. Returns true if a writer of this host sent it and its readers here
+ * already have it.
+ */
 bool writer_note(struct host_channel *ch, const struct sim_slot *header);
 
 #endif

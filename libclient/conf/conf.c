@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Configuration: reading sources, merging them key by key, filling in defaults. Checks are in
- * conf_check.c, reading and printing in conf_read.c. A source that is refused changes nothing: it is
- * merged into a copy first. Thread: the owner's.
+ * Configuration: reads sources, merges them key by key, fills in defaults. Checks are in conf_check.c, reading and
+ * printing in conf_read.c. Each source is merged into a copy first, so that a refused source changes nothing. Thread:
+ * the owner's.
  */
 #include "conf_private.h"
 #include "err.h"
@@ -51,7 +51,7 @@ void conf_destroy(struct conf *c)
 
 static int merge_object(struct merge *m, const struct conf_key *keys, json_t *src, json_t *dst, json_t *origin);
 
-/* Member `name` of obj; made by `make` when it is not there. Borrowed; NULL: no memory. */
+/* Returns member `name` of obj, created by `make` if it does not exist. Borrowed; NULL: no memory. */
 static json_t *child(json_t *obj, const char *name, json_t *(*make)(void))
 {
 	json_t *j = json_object_get(obj, name);
@@ -61,7 +61,7 @@ static json_t *child(json_t *obj, const char *name, json_t *(*make)(void))
 	return j;
 }
 
-/* Index of the item of list whose id is `id`, before `end`; end if there is none. */
+/* Returns the index of the first item before `end` whose id is `id`; `end` if there is no such item. */
 static size_t find_item(json_t *list, const char *key, const char *id, size_t end)
 {
 	for (size_t i = 0; i < end; i++) {
@@ -163,7 +163,7 @@ static int merge_object(struct merge *m, const struct conf_key *keys, json_t *sr
 	return 0;
 }
 
-/* All or nothing: on an error the conf is as it was. */
+/* Merges the whole source, or, on an error, changes nothing. */
 static int merge_source(struct conf *c, const char *origin, json_t *src)
 {
 	struct merge m = { .origin = origin };
@@ -231,7 +231,7 @@ static int is_fragment(const struct dirent *d)
 	return d->d_name[0] != '.' && n > 5 && !strcmp(d->d_name + n - 5, ".json");
 }
 
-/* Bytes, not the locale's order: the same files give the same result everywhere. */
+/* Compares bytes, independent of the locale, so that the same files give the same result everywhere. */
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);
@@ -259,7 +259,10 @@ int conf_add_dir(struct conf *c, const char *dir)
 	return r;
 }
 
-/* The text of an override: JSON, or a bare word where the key wants text. */
+/*
+ * Parses the text of an override as JSON; text that is not valid JSON is a string. For keys that hold text, only text
+ * in quotes is parsed.
+ */
 static json_t *override_value(const struct conf_key *k, const char *value)
 {
 	bool text = k->type == CONF_STRING || k->type == CONF_CHOICE || k->type == CONF_SIZE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Table-driven JSON configuration: one file, fragments, overrides; checked against tables of keys;
- * every effective value knows where it came from.
+ * Table-driven JSON configuration: one file, fragments, overrides; checked against tables of keys. The origin of every
+ * effective value is stored.
  *
  *     static const struct conf_key dispatch_keys[] = {
  *             { .name = "wait_ms", .type = CONF_INT, .def = "100", .min = 0, .max = 60000, .doc = "..." },
@@ -42,7 +42,7 @@
 
 enum conf_type {
 	CONF_BOOL = 1,
-	CONF_INT,     /* min..max (both 0: any), or one of .choices, if there are any */
+	CONF_INT,     /* min..max (both 0: any), or one of the words in .choices */
 	CONF_REAL,    /* min..max as integers (both 0: any) */
 	CONF_SIZE,    /* JSON string "16MiB", or a number of bytes; read as int64_t bytes */
 	CONF_STRING,  /* .max: longest length (0: 4095) */
@@ -50,41 +50,41 @@ enum conf_type {
 	CONF_STRINGS, /* array of strings; .max: most items */
 	CONF_OBJECT,  /* object with the keys of .sub */
 	CONF_LIST,    /* array of objects with the keys of .sub; .max: most items */
-	CONF_ANY,     /* any JSON, handed on as it is */
+	CONF_ANY,     /* any JSON, not checked */
 };
 
 struct conf_key {
 	const char *name; /* NULL ends the table */
 	enum conf_type type;
-	const char *def; /* JSON text of the default; NULL: absent (has() says so), or required */
+	const char *def; /* JSON text of the default; NULL: no default: absent (see conf_has()), or required */
 	int64_t min, max;
 	const char *const *choices; /* CONF_CHOICE, CONF_INT; NULL ends */
 	const struct conf_key *sub; /* CONF_OBJECT, CONF_LIST */
-	const char *doc;            /* one sentence, for the sample and the manual check */
+	const char *doc;            /* one sentence, for the sample and the check of the man page */
 	bool required;
-	bool id; /* CONF_STRING in a list's table: items are merged by it, and must differ in it */
+	bool id; /* CONF_STRING in a list's table: items are merged by this key, and its values must be unique */
 };
 
 struct conf;
 
-/* keys: keeps for the conf's life (a static table). */
+/* keys: borrowed for the conf's life (a static table). */
 int conf_create(const struct conf_key *keys, struct conf **ret);
 void conf_destroy(struct conf *c);
 
-/* Sources, in order of rising precedence. origin: what messages and origins call the text. */
+/* Add a source; later sources take precedence. origin: name of the source in messages and in conf_origin(). */
 int conf_add_text(struct conf *c, const char *origin, const char *text, size_t len);
 int conf_add_file(struct conf *c, const char *path);
-/* *.json of a directory in lexical order; a missing directory is fine. */
+/* Adds all *.json of a directory in lexical order; a missing directory is not an error. */
 int conf_add_dir(struct conf *c, const char *dir);
-/* One value at a dotted path, as JSON text (a bare word counts as a string): overrides of a command line. */
+/* Sets one value at a dotted path, as JSON text (a bare word is a string), for overrides of a command line. */
 int conf_set(struct conf *c, const char *path, const char *value, const char *origin);
 
-/* Fill in defaults, check required keys and ids. Nothing can be added afterwards. */
+/* Fills in defaults, checks required keys. No source can be added afterwards. */
 int conf_finish(struct conf *c);
 
 /* ---- reading (after conf_finish) ---- */
 
-/* One object of the configuration: its values and its table. Borrowed from the conf. */
+/* One object of the configuration: its values and its table of keys. Borrowed from the conf. */
 struct conf_view {
 	const struct conf *conf;
 	json_t *obj;
@@ -95,12 +95,15 @@ struct conf_view {
 struct conf_view conf_root(const struct conf *c);
 
 /*
- * path: dotted, relative to the view, through CONF_OBJECTs: "dispatch.wait_ms". A path that the table
- * does not have, or of another type, is a bug of ours: assert. Strings are borrowed from the conf.
+ * path: dotted, relative to the view, through CONF_OBJECTs: "dispatch.wait_ms". A path that the table does not have, or
+ * whose key has another type, is a bug in simd: assert. Strings are borrowed from the conf.
  */
 bool conf_has(struct conf_view v, const char *path); /* false: no value and no default */
 bool conf_bool(struct conf_view v, const char *path);
-/* CONF_INT, CONF_SIZE (bytes); 0 when absent. The first of a CONF_INT's words is -1, the second -2, ... */
+/*
+ * CONF_INT, CONF_SIZE (bytes); 0 when absent. A word of a CONF_INT is returned as -1 for the first of .choices, -2 for
+ * the second, ...
+ */
 int64_t conf_int(struct conf_view v, const char *path);
 double conf_real(struct conf_view v, const char *path);
 const char *conf_string(struct conf_view v, const char *path); /* NULL when absent */
@@ -119,8 +122,8 @@ const char *conf_origin(struct conf_view v, const char *path);
 /* ---- printing ---- */
 
 /*
- * Array of {"key","value","origin"}, in table order, lists as bridges[0].name; with "default" (null: there is none) where
- * the value is another. Returns a new reference, NULL: no memory.
+ * Array of {"key","value","origin"}, in table order, lists as bridges[0].name. Where a value differs from its default,
+ * the object also has "default" (null: no default). Returns a new reference; NULL: no memory.
  */
 json_t *conf_effective(const struct conf *c);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Configuration: checks of single values and the sentences about them. Thread: the owner's. */
+/* Configuration: checks single values and writes messages about them. Thread: the owner's. */
 #include "conf_private.h"
 #include "err.h"
 #include "near.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Configuration: reading the effective values, and printing them. Thread: any, after conf_finish. */
+/* Configuration: reads the effective values, and prints them. Thread: any, after conf_finish. */
 #include "conf_private.h"
 
 #include <assert.h>
@@ -10,7 +10,7 @@ struct conf_view conf_root(const struct conf *c)
 	return (struct conf_view){ .conf = c, .obj = c->tree, .keys = c->keys, .origin = c->origin };
 }
 
-/* What a path leads to: its key, value and origin (NULL where there is none). */
+/* Result of a path: its key, and the value and origin (NULL: absent). */
 struct found {
 	const struct conf_key *key;
 	json_t *value, *origin;
@@ -143,7 +143,7 @@ static int effective_items(const struct conf_key *k, json_t *v, json_t *o, struc
 	return r;
 }
 
-/* A number is the same however it is written. */
+/* Numbers are compared by value: 1 equals 1.0. */
 static bool same(const json_t *a, const json_t *b)
 {
 	if (json_is_number(a) && json_is_number(b))

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A converter plug-in: example/FloatArray becomes a message of ROS, and the other way round, in every bridge that lists it:
+ * A converter plug-in: it converts example/FloatArray to a ROS message and back, in every bridge that lists it:
  *
- *     cc -shared -fPIC -o converter_float_array.so converter_float_array.c example/msg/FloatArray.c -I. $(pkg-config --cflags simclient)
+ *     cc -shared -fPIC -o converter_float_array.so converter_float_array.c example/msg/FloatArray.c -I. $(pkg-config
+ *     --cflags simclient)
  *     {"name":"ros2","plugin":"ros2","converters":["/path/converter_float_array.so"],...}
  *
- * The first converter is the default of the type; a channel asks for another one by the foreign type in its options:
+ * The first converter is the default of the type; a channel selects another one by the foreign type in its options:
  * {"ros2":{"type":"example_msgs/msg/Readings"}}.
  */
 #include <errno.h>
@@ -14,7 +15,7 @@
 #include <example/msg/FloatArray.h>
 #include <sim/converter.h>
 
-/* ---- std_msgs/msg/Float32MultiArray: bridges know it. The readings alone, without their time. ---- */
+/* ---- std_msgs/msg/Float32MultiArray: bridges know this type. The readings without their time. ---- */
 
 static int to_multi_array(const struct sim_converter_in *in, struct sim_enc *e)
 {
@@ -35,11 +36,11 @@ static int to_multi_array(const struct sim_converter_in *in, struct sim_enc *e)
 	sim_enc_list_end(e);
 	sim_enc_u32(e, "data_offset", 0);
 	sim_enc_end(e);
-	sim_enc_array(e, "data", SIM_KIND_FLOAT32, array, n); /* not copied: it leaves straight from the slot */
+	sim_enc_array(e, "data", SIM_KIND_FLOAT32, array, n); /* not copied: sent directly from the slot */
 	return 0;
 }
 
-/* The fields in their order, whether or not they are of interest. What does not fit or hold shows at the end. */
+/* Reads all fields in their order, needed or not. Errors show at the end. */
 static int from_multi_array(struct sim_dec *d, void *body, size_t capacity, size_t *ret_size)
 {
 	struct sim_builder b;
@@ -78,7 +79,7 @@ static const struct sim_converter multi_array = {
 	.read = from_multi_array,
 };
 
-/* ---- example_msgs/msg/Readings: a message of one's own, so its definition comes along. Outwards only. ---- */
+/* ---- example_msgs/msg/Readings: a message type of your own, so its definition is included. Outbound only. ---- */
 
 static int to_readings(const struct sim_converter_in *in, struct sim_enc *e)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An engine with one thread, as a game is: it drives the time source `unity`, its window lives on in a pause (simctl clock pause), it
- * goes in slow motion (simctl clock scale 0.1) and in steps, and its scene can be loaded again, for which time goes back to 0.
+ * An engine with one thread, like a game: it drives the time source `unity`; its window stays alive in a pause (simctl
+ * clock pause); it runs in slow motion (simctl clock scale 0.1) and in steps; and its scene can be loaded again, which
+ * sets time back to 0.
  *
  *     engine      reads keys: r and Enter loads the scene again, q and Enter quits
  */
@@ -12,8 +13,8 @@
 
 #include <sim/sim.h>
 
-#define TICK_NS  INT64_C(20000000) /* of the physics */
-#define FRAME_MS 4                 /* a window waits so long for the screen */
+#define TICK_NS  INT64_C(20000000) /* step of the physics */
+#define FRAME_MS 4                 /* time that a window waits for the screen */
 
 enum asked { NOTHING, AN_ADVANCE, A_NEW_RUN };
 
@@ -33,7 +34,7 @@ static void simulate(double dt_s)
 		ball_mps = -0.9 * ball_mps;
 }
 
-/* Until the screen is ready: the next key, 0: none. */
+/* Waits until the screen is ready. Returns the next key, 0: none. */
 static char draw(const struct sim_client *c)
 {
 	static double drawn_m = -1;
@@ -49,7 +50,10 @@ static char draw(const struct sim_client *c)
 	return key;
 }
 
-/* simd is away, and the library takes the lease again when it is back; or another source was chosen: until ours is. */
+/*
+ * After a failed call: if simd is away, the library takes the lease again when it is back; if another source was
+ * selected, try until `unity` is again.
+ */
 static int regain(struct sim_client *c, struct sim_driver **d, int why)
 {
 	if (why != -EPERM && *d)
@@ -59,7 +63,7 @@ static int regain(struct sim_client *c, struct sim_driver **d, int why)
 	return sim_driver_acquire(c, SIM_DRIVER_PACED, d) == 0 ? 0 : why;
 }
 
-/* Without waiting: ask for what comes next, or see whether it has come. */
+/* Asks for the next step, or checks whether the answer has come. Does not block. */
 static int go_on(struct sim_driver *d, enum asked *asked, bool *reload)
 {
 	int64_t granted_ns = 0;
@@ -71,7 +75,7 @@ static int go_on(struct sim_driver *d, enum asked *asked, bool *reload)
 	}
 	if (r == 0)
 		r = *asked == A_NEW_RUN ? sim_driver_end(d, 0) : sim_driver_end_advance(d, 0, &granted_ns);
-	if (r == -ETIMEDOUT) /* time is paused, or the wall is not there yet */
+	if (r == -ETIMEDOUT) /* time is paused, or it is too early by wall time */
 		return 0;
 	if (r == 0 && *asked == A_NEW_RUN) {
 		load_scene();
@@ -95,7 +99,7 @@ int main(void)
 
 	if (sim_connect(&o, &c) < 0 || sim_driver_acquire(c, SIM_DRIVER_PACED, &d) < 0)
 		return fprintf(stderr, "%s\n", sim_why()), 1;
-	reload = sim_now(c) != 0; /* it is not the first one that has run on this simd */
+	reload = sim_now(c) != 0; /* another engine has run on this simd before */
 	load_scene();
 	while ((key = draw(c)) != 'q') {
 		reload |= key == 'r';

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A sensor that keeps one buffer for ever and reuses it for each message: sim_try_queue_copy() takes a deep
- * copy, made only once the message is accepted, so the buffer may be written again as soon as it returns.
- * (Filling a loan in place saves that copy: see float_array_token.c.)
+ * A sensor that reuses one buffer for each message: sim_try_queue_copy() makes a deep copy, but only once the message
+ * is accepted, so the buffer may be written again as soon as it returns. (Filling a loan in place saves that copy: see
+ * float_array_token.c.)
  *
  *     float_array_copy [MESSAGES]
  */
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 		    0)
 			fprintf(stderr, "%s\n", sim_why());
 	}
-	if (sim_flush(client, 2000000000) < 0) /* else what is outstanding now would end as "lost" */
+	if (sim_flush(client, 2000000000) < 0) /* else messages outstanding now would end as "lost" */
 		fprintf(stderr, "%s\n", sim_why());
 	sim_publisher_destroy(pub);
 	sim_disconnect(client);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A sensor with a set frequency: the loop runs once a frame of the simulation, the gate says in which frames
- * the sensor is due. It follows simulated time, so pause, scale and step are respected by themselves. The frequency is a
- * parameter, which others set while it runs.
+ * A sensor with a set frequency: the loop runs once a frame of the simulation, and the gate decides in which frames the
+ * sensor is due. It follows simulated time, so it respects pause, scale and step. The frequency is a parameter, which
+ * other programs can set while it runs.
  *
- *     float_array_frequency [HZ [MESSAGES]]      (13.4 Hz unless said)
+ *     float_array_frequency [HZ [MESSAGES]]      (default 13.4 Hz)
  *     simctl param set float-array-frequency frequency 50
  */
 #include <errno.h>
@@ -39,7 +39,7 @@ static void measure(struct sim_publisher *pub, const struct sim_clock_sample *no
 		fprintf(stderr, "%s\n", sim_why());
 }
 
-/* In the library's thread; the loop takes it at its next frame. The value is within the bounds. */
+/* Runs in the library's thread; the loop uses the value from its next frame on. The value is within the bounds. */
 static int on_frequency(void *user, const char *name, const struct sim_param_value *v, char *why, size_t why_size)
 {
 	_Atomic uint32_t *set_mhz = user;
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 		if (!sim_gate_due(&gate, &now))
 			continue;
 		n++;
-		if (sim_publisher_bridges(pub).connected > 0) /* else skip the work */
+		if (sim_publisher_bridges(pub).connected > 0) /* without a bridge skip the work */
 			measure(pub, &now);
 	}
 	sim_params_destroy(params);

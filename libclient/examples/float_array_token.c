@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A sensor with a type of its own that sends every frame it can, in order: with an exclusive token at most
- * one of its messages is queued or being published, and a frame that comes too early is dropped.
+ * A sensor with a type of its own that sends every frame it can, in order: with an exclusive token at most one of its
+ * messages is queued or being published, and a frame that comes too early is dropped.
  *
  *     float_array_token [FRAMES]
  */
@@ -15,7 +15,7 @@
 #define READINGS 1000
 #define FRAME_NS 16666667 /* 60 frames a simulated second */
 
-/* What the sensor would measure: some of the buffer is valid. */
+/* Stands for a measurement: fills part of the buffer. Returns how many readings are valid. */
 static uint32_t prepare(float *array, unsigned frame)
 {
 	uint32_t n = READINGS / 2 + frame % (READINGS / 2);
@@ -25,7 +25,7 @@ static uint32_t prepare(float *array, unsigned frame)
 	return n;
 }
 
-/* In place, into a loan that has room for all readings. */
+/* Fills a loan in place, with room for all readings. */
 static struct sim_slot *fill(struct sim_client *client, struct sim_publisher *pub, unsigned frame)
 {
 	struct example_FloatArray *msg;
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 
 		if (r == -ENOTCONN || sim_publisher_bridges(pub).connected == 0 || !(slot = fill(client, pub, frame)))
 			continue;
-		/* refused while the last one is on its way (-EBUSY) or time is paused (-ECANCELED): nothing to do */
+		/* refused while the last one is in flight (-EBUSY) or time is paused (-ECANCELED): nothing to do */
 		if (sim_try_queue(pub, slot, token, NULL, NULL) == 0)
 			sent++;
 		else

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Subscribe and publish in lock-step: the mean acceleration over all that the IMU has measured. Time waits for each step
- * to be computed, so a run gives the same numbers however slow this program is.
+ * Subscribes and publishes in lock-step: the mean acceleration over all that the IMU has measured. Time waits until
+ * each step is computed, so every run gives the same numbers, however slow this program is.
  *
- *     processor_lockstep [CHANNEL [RANK]]      (sensors have rank 0; run behind them)
+ *     processor_lockstep [CHANNEL [RANK]]      (sensors have rank 0; give it a higher one)
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ struct mean {
 	double n;
 };
 
-/* Everything of this step, and of lower ranks, is there; nothing more will come in this turn. */
+/* All messages of this step from lower ranks have arrived; no more will come in this turn. */
 static void take_all(struct sim_subscriber *imu, struct mean *m)
 {
 	const struct sim_message *msg;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Receive in place: print the length and the first reading of each FloatArray.
+ * Receives in place: prints the length and the first reading of each FloatArray.
  *
  *     subscriber [CHANNEL [MESSAGES]]
  */
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", sim_why());
 		return 1;
 	}
-	for (unsigned n = 0; n < messages && sim_wait(sub, -1) == 1;) { /* sleeps through a restart of simd too */
+	for (unsigned n = 0; n < messages && sim_wait(sub, -1) == 1;) { /* keeps waiting while simd restarts */
 		for (; n < messages && sim_take(sub, &m) == 0; n++) {
 			show(m);
 			sim_release(sub, m);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walking a body that a peer wrote: see body.h. */
+/* Walks a body that a peer wrote: see body.h. */
 #include "body.h"
 
 #include <errno.h>
@@ -24,12 +24,12 @@ static struct sim_span read_span(const uint8_t *at)
 	struct sim_span s;
 
 	memcpy(&s, at, sizeof(s));
-	/* A peer may still write: from here on the compiler must use this copy and not look again. */
+	/* The peer may still write to shared memory: make the compiler use this copy and not read it again. */
 	__asm__ volatile("" : "+r"(s.offset), "+r"(s.count));
 	return s;
 }
 
-/* Bytes offset..offset + bytes lie behind the fixed struct, and are not more than is left to claim. */
+/* Checks that the bytes from offset to offset + bytes are within the body, and adds them to those claimed. */
 static int claim(struct body *b, const struct sim_field *f, uint32_t offset, uint64_t bytes)
 {
 	if (offset > b->size || bytes > b->size - offset)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walking a body that a peer wrote, by its field table. Spans are read once each and checked; what they
- * claim together may not exceed the body, so that overlapping spans cannot make a small body endless.
- * Works at any address. Thread: a walk is one thread's.
+ * Walks a body that a peer wrote, by the type's table of fields. Each span is read once and checked. The spans together
+ * may not claim more bytes than the body has, so that overlapping spans cannot make a small body take forever. Works at
+ * any address. Thread: one thread per walk.
  */
 #ifndef BODY_H
 #define BODY_H
@@ -15,23 +15,23 @@
 struct body {
 	const uint8_t *at;
 	size_t size;
-	uint64_t claimed; /* bytes of the spans seen so far */
-	size_t end;       /* of the last byte seen so far */
+	uint64_t claimed; /* bytes of the fixed struct and of all spans seen so far */
+	size_t end;       /* end of the highest byte seen so far */
 };
 
-/* -EINVAL with its sentence when body is NULL or shorter than the type's fixed struct, or the type is none. */
+/* -EINVAL: body is NULL or shorter than the type's fixed struct, or type is NULL or has another ABI. */
 int body_begin(struct body *b, const struct sim_type *type, const void *body, size_t size);
 
 /*
- * Elements of a field of the struct at s: one for a single value. Errors: -EBADMSG with its sentence.
- * ret is not NULL unless *ret_n is 0.
+ * Returns the elements of a field of the struct at s; one for a single value. -EBADMSG: its span is invalid. *ret is
+ * NULL only if *ret_n is 0.
  */
 int body_field(struct body *b, const uint8_t *s, const struct sim_field *f, const uint8_t **ret, uint32_t *ret_n);
 
-/* The string whose span is at `span` (an element of f). Errors: -EBADMSG with its sentence. */
+/* Returns the string whose span is at `span` (an element of f). -EBADMSG: the span or the string is invalid. */
 int body_string(struct body *b, const uint8_t *span, const struct sim_field *f, const char **ret, uint32_t *ret_len);
 
-/* A value of any kind but strings and messages, at any address, in the widest type of its sort. */
+/* A number or bool read from any address, in the widest type of its sort. */
 struct number {
 	enum { NUMBER_SIGNED, NUMBER_UNSIGNED, NUMBER_FLOAT } sort;
 	union {
@@ -76,7 +76,10 @@ static inline struct number number_load(enum sim_kind kind, const void *at)
 #undef LOAD
 }
 
-/* The elements that a resolved path leads to. Errors: -EBADMSG, -ERANGE with their sentence. */
+/*
+ * Returns the elements that a resolved path leads to. -EBADMSG: a span is invalid; -ERANGE: an index is beyond the
+ * array.
+ */
 int body_follow(struct body *b, const struct sim_field_path *path, struct sim_field_view *v);
 
 #endif

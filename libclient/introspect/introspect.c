@@ -137,7 +137,7 @@ static int no_field(const struct sim_type *t, const char *name, size_t len)
 		       list[0] ? list : "none");
 }
 
-/* "[12]" at *p, which moves behind it. */
+/* Parses "[12]" at *p and moves *p behind it. */
 static int parse_index(const char **p, const struct sim_field *f, int64_t *ret)
 {
 	const char *s = *p + 1;
@@ -159,7 +159,10 @@ static int parse_index(const char **p, const struct sim_field *f, int64_t *ret)
 	return 0;
 }
 
-/* One step of the path at *p; *t becomes the type that the next one is in, NULL after a value. */
+/*
+ * Parses one step of the path at *p. *t becomes the type in which the next step is searched; NULL after a field that is
+ * not a message.
+ */
 static int parse_step(const char **p, const struct sim_type **t, const struct sim_field **ret_field, int64_t *ret_index)
 {
 	size_t len = strcspn(*p, ".[");

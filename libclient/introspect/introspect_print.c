@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL /* of the header alone: nothing is linked */
+#define XXH_INLINE_ALL /* only the header is used, no library is linked */
 #include <xxhash.h>
 
 #include "body.h"
@@ -20,7 +20,7 @@ struct printer {
 	struct json_out out;
 	const struct sim_json_options *o;
 	unsigned indent;
-	int bad; /* first -EBADMSG met */
+	int bad; /* first -EBADMSG; 0: none */
 };
 
 /* ---- single values ---- */
@@ -34,7 +34,10 @@ static size_t put_number(char *at, enum sim_kind kind, struct number n)
 	return kind == SIM_KIND_FLOAT32 ? json_put_f32(at, (float)n.d) : json_put_f64(at, n.d);
 }
 
-/* What a number of JSON, or of who reads it, does not hold: NULL if it does. */
+/*
+ * Returns a quoted text for numbers that JSON does not have, or that readers limited to int64_t cannot hold; NULL:
+ * other numbers.
+ */
 static const char *put_special(char *at, struct number n, size_t *ret_len)
 {
 	if (n.sort == NUMBER_UNSIGNED && n.u > INT64_MAX) {
@@ -127,7 +130,10 @@ static int hash_write(void *hash, const char *data, size_t len)
 
 static void print_list(struct printer *p, const struct sim_field *f, const uint8_t *at, uint32_t n);
 
-/* Of numbers the bytes; elsewhere equal bytes are not equal values (spans), so the text. */
+/*
+ * Hashes the bytes of an array of numbers. For other kinds equal values may have different bytes (spans), so their text
+ * is hashed.
+ */
 static uint64_t hash_array(struct printer *p, const struct sim_field *f, const uint8_t *at, uint32_t n)
 {
 	static const struct sim_json_options plain;

@@ -25,7 +25,7 @@ static int wrong_type(const struct sim_field *f, const char *wanted)
 	return err_set(-EINVAL, "field '%s': %s expected", f->name, wanted);
 }
 
-/* An integer, a number without a fraction, or a string of digits, as sign and magnitude. */
+/* Reads an integer, a number without a fraction, or, for 64-bit fields, a string of digits, as sign and magnitude. */
 static int read_integer(const struct sim_field *f, const json_t *j, bool *ret_negative, uint64_t *ret)
 {
 	const char *s = json_string_value(j);
@@ -63,11 +63,11 @@ static int store_integer(const struct sim_field *f, uint8_t *at, bool negative, 
 		return out_of_range(f);
 	if (negative)
 		v = 0 - v;
-	memcpy(at, &v, f->elem_size); /* little-endian: the low bytes come first */
+	memcpy(at, &v, f->elem_size); /* little-endian: the low bytes are first */
 	return 0;
 }
 
-/* What JSON has no numbers for. */
+/* Reads values that JSON numbers cannot express. */
 static bool read_special(const json_t *j, double *ret)
 {
 	const char *s = json_string_value(j);
@@ -160,7 +160,7 @@ static int sextet(char c)
 	return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Bytes that a base64 text of len characters gives, -1 if it cannot be one. */
+/* Returns the number of bytes encoded in a base64 text of len characters; -1: not a valid length. */
 static int64_t base64_size(const char *s, size_t len)
 {
 	size_t pad = len && s[len - 1] == '=' ? (len > 1 && s[len - 2] == '=' ? 2 : 1) : 0;
@@ -188,7 +188,10 @@ static bool base64_decode(const char *s, size_t n, uint8_t *out)
 	return true;
 }
 
-/* Room for n elements of an array field, zeroed; its span is set. A fixed array must have them all. */
+/*
+ * Allocates n zeroed elements for an array field and sets its span. An array of fixed size needs exactly its number of
+ * elements.
+ */
 static int array_room(struct sim_builder *b, const struct sim_field *f, uint8_t *s, uint64_t n, uint8_t **ret)
 {
 	struct sim_span span;

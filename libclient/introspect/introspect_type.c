@@ -6,8 +6,8 @@
  *   T: {"name":"sim/X", "comment":"", "constants":[{"name","type","value"}], "fields":[F, ...]}
  *   F: {"name", "type":"float32" or "sim/Y", "array":"fixed"|"bounded"|"variable", "count", "max", "unit", "comment"}
  *
- * Types come before those that nest them, the one that is meant last, so no cycle can be written down.
- * Members that are not known are skipped. Thread: any; the references of a counted type are atomic.
+ * A type comes before the types that nest it, and the described type comes last, so that a cycle cannot be expressed.
+ * Unknown members are ignored. Thread: any; the references of a counted type are atomic.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -67,7 +67,7 @@ static void key(struct json_out *o, const char *before, const char *name)
 	json_out_text(o, ":");
 }
 
-/* before: what stands between it and what was written last. */
+/* before: text to write before the member, such as ",". */
 static void member(struct json_out *o, const char *before, const char *name, const char *value)
 {
 	key(o, before, name);
@@ -166,7 +166,7 @@ int type_to_value(const struct sim_type *type, json_t **ret)
 
 /* ---- reading ---- */
 
-/* One parsed text: its types, and the tree that their strings are borrowed from. */
+/* The types of one parsed definition, and the JSON tree from which their strings are borrowed. */
 struct closure;
 
 struct counted_type {
@@ -199,7 +199,7 @@ static const char *text_of(const json_t *obj, const char *key, const char *absen
 	return v ? json_string_value(v) : absent;
 }
 
-/* 0 when absent; -1 when it is no number of 0..UINT32_MAX. */
+/* Returns 0 if absent; -1 if not an integer from 0 to UINT32_MAX. */
 static int64_t number_of(const json_t *obj, const char *key)
 {
 	const json_t *v = json_object_get(obj, key);
@@ -285,7 +285,10 @@ static bool named_twice(const struct sim_type *t)
 	return false;
 }
 
-/* Fields and constants of c->types[c->n], whose name is set; they belong to the closure at once. */
+/*
+ * Reads fields and constants of c->types[c->n], whose name is set. The closure owns them from the start, also on
+ * failure.
+ */
 static int read_members(struct closure *c, const json_t *j, unsigned *depth)
 {
 	struct sim_type *t = &c->types[c->n].t;
@@ -345,7 +348,7 @@ static int read_type(struct closure *c, const json_t *j)
 	return r;
 }
 
-/* The sender's own idea of the type that is meant must be what its definition gives. */
+/* Checks that name, hash and size given by the sender match the last type as computed from its definition. */
 static int check_root(const struct closure *c)
 {
 	const struct sim_type *t = &c->types[c->n - 1].t;
@@ -426,7 +429,7 @@ static struct closure *closure_of(const struct sim_type *t)
 {
 	if (!t || !(t->flags & SIM_TYPE_COUNTED))
 		return NULL;
-	return ((const struct counted_type *)(const void *)t)->c; /* t is its first member */
+	return ((const struct counted_type *)(const void *)t)->c; /* t is the first member of counted_type */
 }
 
 const struct sim_type *sim_type_ref(const struct sim_type *type)

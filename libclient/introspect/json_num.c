@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers as JSON text: see json_num.h. Which digits they have says shortest.h. */
+/* Numbers as JSON text: see json_num.h. The digits come from shortest.h. */
 #include "json_num.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ static size_t put_digits(char *out, struct shortest_decimal d)
 {
 	char text[SHORTEST_ROOM];
 	size_t n = json_put_u64(text, d.digits);
-	int point = (int)n + d.exponent; /* digits before the decimal point */
+	int point = (int)n + d.exponent; /* position of the decimal point within the digits */
 
 	if (point > 0 && point <= 17 && d.exponent >= 0) { /* 1200.0 */
 		memcpy(out, text, n);
@@ -57,7 +57,7 @@ static size_t put_digits(char *out, struct shortest_decimal d)
 	return n + 1 + put_exponent(out + n + 1, point - 1);
 }
 
-/* 0, and what JSON has not. */
+/* Writes zeros, and null for values that JSON does not have. */
 static size_t put_special(char *out, double v)
 {
 	const char *text = !isfinite(v) ? "null" : signbit(v) ? "-0.0" : "0.0";

@@ -60,7 +60,8 @@ void json_out_string(struct json_out *o, const char *text, size_t len)
 		size_t left = len - i < 4 ? len - i : 4;
 		int32_t code;
 
-		memcpy(piece, text + i, left); /* shared memory may change: check and write the same bytes */
+		/* copied, since text in shared memory may change between check and write */
+		memcpy(piece, text + i, left);
 		i += printable_next(piece, left, &code);
 		json_out_raw(o, out, printable_json_code(out, code));
 	}

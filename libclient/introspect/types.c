@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of the words that cross interfaces. Thread: any; no state of its own. */
+/* Names of enum values used on interfaces. Thread: any; no state of its own. */
 #include <sim/types.h>
 
 #define NAME(id, num, name, ...)  [num] = (name),

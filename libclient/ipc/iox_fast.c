@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What iceoryx 2.0.3 does most often with each message, in few instructions: functions under names that it calls through the
- * dynamic linker, linked into the module ipc_iox.so. They do what its own do.
+ * The most frequent operations of iceoryx 2.0.3 on each message, in few instructions: functions under names that
+ * iceoryx calls through the dynamic linker, linked into the module ipc_iox.so. They do the same as iceoryx's own.
  *
- *   checks    A condition that holds costs as much there as one that fails: a frame for the sentence.
- *   pointers  Each pointer in shared memory is a segment and an offset. To resolve one, some sixty times a message, iceoryx goes
- *             through four functions, over a table of ten thousand segments of which two are used.
- *   lines     The lines of a slot lie in the cache of the processor that touched them last. They are asked for as soon as the
- *             slot is known, and come while iceoryx does its part: before it is filled, and before its header is read.
- *   locks     Each call of libc is wrapped in an object that would format its error.
+ *   checks    In iceoryx a condition that holds costs as much as one that fails: a stack frame for the error text.
+ *   pointers  Each pointer in shared memory is a segment and an offset. To resolve one, some sixty times a message,
+ *             iceoryx goes through four functions and a table of ten thousand segments, of which two are used.
+ *   lines     The cache lines of a slot are in the cache of the processor that touched them last. They are prefetched
+ *             as soon as the slot is known, while iceoryx does its part: before it is filled, and before its header is
+ *             read.
+ *   locks     iceoryx wraps each call of libc in an object that would format its error.
  *
- * Thread: whichever thread iceoryx is in. Segments are registered by the worker, before anybody has a port.
+ * Thread: any thread that iceoryx runs in. Segments are registered by the worker, before any port exists.
  */
 #include "iox_fast.h"
 
@@ -22,8 +23,8 @@
 #include "iox_hook.h"
 #include "ipc_iox_layout.h"
 
-#define NOTHING    UINT64_MAX /* segment and offset of a pointer to nothing; packed, too */
-#define LINE       64u        /* of a cache */
+#define NOTHING    UINT64_MAX /* segment and offset of a null pointer, also in packed form */
+#define LINE       64u        /* of the cache, bytes */
 #define SLOT_LINES 3          /* the header of a slot, and the beginning of its body */
 
 #define NEXT(type, name) \
@@ -58,7 +59,7 @@ HOOK bool hook_unregister(uint64_t id) __asm__(IOX_UNREGISTER);
 HOOK void hook_unregister_all(void) __asm__(IOX_UNREGISTER_ALL);
 
 static struct {
-	_Atomic(char *) base; /* NULL: not known here, left to iceoryx */
+	_Atomic(char *) base; /* NULL: not known here, resolved by iceoryx */
 	_Atomic uint64_t size;
 } segments[IOX_SEGMENTS];
 
@@ -113,7 +114,7 @@ static inline char *base_of(uint64_t id)
 	return __builtin_expect(base != NULL, 1) ? base : other_base(id);
 }
 
-/* Of a segment that nobody knows the offset is an address. */
+/* In an unknown segment the offset is an address. */
 static inline char *resolve(uint64_t id, uint64_t offset)
 {
 	return __builtin_expect(offset == NOTHING, 0) ? NULL : (char *)((uintptr_t)base_of(id) + offset);
@@ -158,14 +159,14 @@ HOOK char *hook_packed(const uint64_t *packed) __asm__(IOX_PACKED);
 
 static inline void fetch_to_write(const char *line)
 {
-#ifdef __x86_64__ /* the compiler has it only where every processor has; the others ignore it */
+#ifdef __x86_64__ /* compilers define it only for targets that all have it; other processors ignore the instruction */
 	__asm__ volatile("prefetchw %0" : : "m"(*line));
 #else
 	__builtin_prefetch(line, 1);
 #endif
 }
 
-/* A chunk is made, to be filled. */
+/* Called when a chunk has been made, before it is filled. */
 void hook_chunk(char *chunk, uint32_t size, const void *settings)
 {
 	const char *slot = (const char *)IOX_SLOT_AT((uintptr_t)chunk);
@@ -182,7 +183,7 @@ static inline char *chunk_of(const char *entry)
 	return resolve(p->segment, p->offset);
 }
 
-/* Called first of all when a chunk has been taken from a queue. */
+/* Called first after a chunk was taken from a queue. */
 char *hook_shared(const char *const *entry)
 {
 	char *chunk = *entry ? chunk_of(*entry) : NULL;
@@ -195,7 +196,7 @@ char *hook_shared(const char *const *entry)
 	return chunk;
 }
 
-/* Called for each slot that a port holds, until the one that is released is found. */
+/* Called for each slot that a port holds, until the one to be released is found. */
 char *hook_packed(const uint64_t *packed)
 {
 	return *packed == NOTHING ? NULL : chunk_of(resolve(*packed & UINT16_MAX, *packed >> 16));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What iox_fast.c has in front of iceoryx's own, as the linker knows it. For it and tests/abi alone. */
+/* The functions of iox_fast.c that replace iceoryx's, under their linker names. Only for iox_fast.c and tests/abi. */
 #ifndef IOX_FAST_H
 #define IOX_FAST_H
 
@@ -17,6 +17,6 @@
 #define IOX_LOCK           "_ZN3iox5posix5mutex4lockEv"
 #define IOX_UNLOCK         "_ZN3iox5posix5mutex6unlockEv"
 
-#define IOX_SEGMENTS 8u /* that are known to it; RouDi numbers them from 1: management, then the payload segments */
+#define IOX_SEGMENTS 8u /* segments known to it; RouDi numbers them from 1: management, then the payload segments */
 
 #endif

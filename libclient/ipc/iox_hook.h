@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions under names that iceoryx calls through the dynamic linker, and that are found before its own. No API. */
+/* Functions under names that iceoryx calls through the dynamic linker, found before iceoryx's own. Not an API. */
 #ifndef IOX_HOOK_H
 #define IOX_HOOK_H
 
@@ -8,7 +8,10 @@
 
 #define HOOK __attribute__((visibility("default"), used))
 
-/* The function that a hook stands in front of. Not in a constructor: other libraries are initialised before this one, and call. */
+/*
+ * The function that a hook replaces. Looked up at the first call, not in a constructor: other libraries are initialised
+ * earlier and call it.
+ */
 static inline void *iox_next(_Atomic(void *) *cache, const char *name)
 {
 	void *fn = atomic_load_explicit(cache, memory_order_relaxed);

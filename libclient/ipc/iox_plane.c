@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names of a data plane, and who belongs to it: functions under names that iceoryx 2.0.3 calls through the dynamic linker, linked
- * into the module ipc_iox.so and into roudi_robust.so.
+ * The names of a data plane, and its members: functions under names that iceoryx 2.0.3 calls through the dynamic
+ * linker, linked into the module ipc_iox.so and into roudi_robust.so.
  *
- *   names    Files that iceoryx would make in /dev/shm and /tmp lie in the plane's directory (plane.h).
- *   groups   iceoryx asks the user database for the groups of a user, and has no memory for one whom it does not list. In a plane the
- *            kernel decides: whoever reaches its directory, and so RouDi's socket, is in its group. The names are made up.
+ *   names    Files that iceoryx would make in /dev/shm and /tmp go into the plane's directory (plane.h).
+ *   groups   iceoryx asks the user database for the groups of a user, and gives no memory to a user who is not listed.
+ *            In a plane the kernel decides: a process that can reach its directory, and so RouDi's socket, is in its
+ *            group. The group names are generated.
  *
- * Thread: whichever thread iceoryx is in.
+ * Thread: any thread that iceoryx runs in.
  */
 #include "iox_plane.h"
 
@@ -94,7 +95,7 @@ int plane_unlink(const char *path)
 	return unlinkat(AT_FDCWD, iox_plane_path(path, buf), 0);
 }
 
-/* iceoryx removes files with it: locks. */
+/* iceoryx removes its lock files by this call. */
 int plane_remove(const char *path)
 {
 	return plane_unlink(path);
@@ -115,7 +116,7 @@ HOOK struct group *plane_getgrgid(gid_t gid) __asm__("getgrgid");
 HOOK struct group *plane_getgrnam(const char *name) __asm__("getgrnam");
 HOOK int plane_getgrouplist(const char *user, gid_t group, gid_t *ret, int *n) __asm__("_Z16iox_getgrouplistPKcjPjPi");
 
-/* Its own errno may be that of a service behind the first one. */
+/* Its own errno may be that of a later name service. */
 static bool database_lacks(void)
 {
 	int fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
@@ -132,7 +133,7 @@ static gid_t plane_group(void)
 	return stat(iox_plane(), &st) == 0 ? st.st_gid : getegid();
 }
 
-/* iceoryx copies what it is given at once. */
+/* iceoryx copies the result at once. */
 static struct passwd *user_of(uid_t uid)
 {
 	static char name[NAME_SIZE];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The data plane's names under the hooks; contract of the names in plane.h. */
+/* The data plane's names in the hooks; contract of the names in plane.h. */
 #ifndef IOX_PLANE_H
 #define IOX_PLANE_H
 
@@ -10,14 +10,16 @@
 
 #include "plane.h"
 
-/* Of this process's attachment (the module), or of the environment (what is preloaded into RouDi). */
+/*
+ * The plane of this process's attachment (in the module), or of the environment (in the library preloaded into RouDi).
+ */
 const char *iox_plane(void);
-/* The user database could not be asked, with this errno. True: ask again. */
+/* Called when the user database could not be asked, with this errno. Returns true: ask again. */
 bool iox_plane_lacks(int e);
 
-/* Where a file is that iceoryx has called path, below /tmp or not. Returns path, or buf of PLANE_PATH_MAX bytes. */
+/* The real path of a file that iceoryx calls path, below /tmp or not. Returns path, or buf of PLANE_PATH_MAX bytes. */
 const char *iox_plane_path(const char *path, char *buf);
-/* The same for an address. */
+/* The same for a socket address. */
 const struct sockaddr *iox_plane_address(const struct sockaddr *at, socklen_t *len, struct sockaddr_un *buf);
 /* shm_open() of a segment by iceoryx's name. */
 int iox_plane_shm_open(const char *name, int flags, mode_t mode);

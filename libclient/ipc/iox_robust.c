@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a process that dies inside iceoryx 2.0.3 leaves behind, made harmless for the others: functions under names that
- * iceoryx calls through the dynamic linker, linked into the module ipc_iox.so and into roudi_robust.so, which simd preloads
- * into the RouDi that it starts.
+ * Repairs what a process that dies inside iceoryx 2.0.3 leaves to the others: functions under names that iceoryx calls
+ * through the dynamic linker, linked into the module ipc_iox.so and into roudi_robust.so, which simd preloads into the
+ * RouDi that it starts.
  *
- *   locks   Mutexes that processes share are made robust (RouDi makes them: they lie in its management segment), and one
- *           whose owner has died is taken over. As they come, nobody could lock it again, RouDi neither. One whose owner is
- *           stopped: see iox_stopped.h.
- *   queues  A publisher that dies inside a push takes one index of that subscriber's queue with it. As it comes, each
- *           later push into the queue, once it is full, waits for the lost index without end. And a queue's lock is taken only where
- *           there is something that it guards, so that no publisher waits for another.
+ *   locks   Mutexes that processes share are made robust (RouDi creates them, in its management segment), and one whose
+ *           owner has died is taken over. In plain iceoryx such a mutex could never be locked again, not even by RouDi.
+ *           For one whose owner is stopped see iox_stopped.h.
+ *   queues  A publisher that dies inside a push takes one index of that subscriber's queue with it. In plain iceoryx
+ *           each later push into the queue, once it is full, then waits for the lost index for ever. Also, a queue's
+ *           lock is taken only if there is something that it guards, so that publishers do not wait for each other.
  *
- * Thread: whichever thread iceoryx is in. Loaded before iceoryx, in its link namespace, so it meets no mutex of a host program.
+ * Thread: any thread that iceoryx runs in. Loaded before iceoryx, in its link namespace, so it never sees a mutex of a
+ * host program.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -28,7 +29,7 @@
 typedef int (*init_fn)(pthread_mutex_t *, const pthread_mutexattr_t *);
 typedef int (*lock_fn)(pthread_mutex_t *);
 
-#define PSHARED 128 /* glibc: of a mutex that processes share */
+#define PSHARED 128 /* glibc: flag of a mutex that processes share */
 
 HOOK int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *attr)
 {
@@ -45,7 +46,10 @@ HOOK int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *attr)
 	return init(m, &robust);
 }
 
-/* What it guards is as the dead owner left it: lists that only RouDi changes, and a pointer that is written at once. */
+/*
+ * Takes over a lock from a dead owner. What it guards is consistent: lists that only RouDi changes, and a pointer that
+ * is written at once.
+ */
 static int taken_over(pthread_mutex_t *m, int r)
 {
 	return r == EOWNERDEAD ? pthread_mutex_consistent(m) : r;
@@ -85,18 +89,22 @@ HOOK int pthread_mutex_trylock(pthread_mutex_t *m)
 
 /* ---- queues ---- */
 
-/* How a C++ function returns an object of 16 bytes is written down here for this machine only; on others iceoryx's own serves. */
+/*
+ * How a C++ function returns an object of 16 bytes is implemented here for this architecture only; on others iceoryx's
+ * own function is used.
+ */
 #ifdef __x86_64__
 
-#define HEALTHY_TRIES 32  /* somebody is inside, who gives an index back in a moment */
+#define HEALTHY_TRIES 32  /* a process is inside, and returns an index in a moment */
 #define TRIES         512 /* ... or has lost it */
 
 /*
- * The lock of a queue guards a waitset's condition variable: whoever pushes must not notify one that its subscriber has detached and
- * destroyed meanwhile. Without one there is nothing to guard: the queue itself is lock-free. As it comes, the pointer is set before the
- * index that goes with it; here it is set last and cleared first, so that it can be looked at without the lock.
+ * The lock of a queue guards the pointer to a waitset's condition variable: a publisher must not notify one that its
+ * subscriber has detached and destroyed meanwhile. Without a waitset there is nothing to guard: the queue itself is
+ * lock-free. iceoryx sets the pointer before the index that belongs to it; here it is set last and cleared first, so
+ * that it can be read without the lock.
  */
-#define NOWHERE UINT64_MAX /* the offset of a pointer to nothing */
+#define NOWHERE UINT64_MAX /* the offset of a null pointer */
 
 typedef void (*policy_fn)(const pthread_mutex_t *);
 
@@ -107,7 +115,7 @@ struct wakes { /* in popo::ChunkQueueData, at IOX_QUEUE_WAKES */
 
 struct subscriber_user { /* popo::SubscriberPortUser */
 	uint64_t other[3];
-	pthread_mutex_t *lock; /* of its queue */
+	pthread_mutex_t *lock; /* the lock of its queue */
 };
 
 static struct wakes *wakes_of(const pthread_mutex_t *m)
@@ -128,7 +136,10 @@ static bool is_queues(const pthread_mutex_t *m)
 	return __atomic_load_n(&m->__data.__spins, __ATOMIC_RELAXED) == IOX_QUEUE_MARK;
 }
 
-/* Held, without anything to guard: an iceoryx application without these hooks is about to attach a waitset. */
+/*
+ * Whether the lock guards nothing. If it is held, an iceoryx application without these hooks is about to attach a
+ * waitset.
+ */
 static bool guards_nothing(const pthread_mutex_t *m)
 {
 	return !__atomic_load_n(&m->__data.__lock, __ATOMIC_ACQUIRE) &&
@@ -141,13 +152,13 @@ HOOK void hook_attach(struct subscriber_user *u, void *variable, uint64_t index)
 	"_ZN3iox4popo18SubscriberPortUser20setConditionVariableERNS0_21ConditionVariableDataEm");
 HOOK void hook_detach(struct subscriber_user *u) __asm__("_ZN3iox4popo18SubscriberPortUser22unsetConditionVariableEv");
 
-/* iceoryx's own: a relative pointer. */
+/* Functions of iceoryx: a relative pointer. */
 uint64_t segment_of(void *p) __asm__("_ZN3iox2rp19BaseRelativePointer8searchIdEPv");
 uint64_t offset_of(uint64_t segment, const void *p) __asm__("_ZN3iox2rp19BaseRelativePointer9getOffsetEmPKv");
 
 /*
- * Of a queue only pushes get here. One whose owner stands where nobody may touch it is done without: the owner pushes too, for a
- * subscriber waits for the lock before it detaches.
+ * Only pushes take the lock of a queue here. If its owner is stopped and must not be touched, the push goes on without
+ * the lock: the owner is in a push too, as a subscriber waits for the lock before it detaches.
  */
 void hook_lock(const pthread_mutex_t *m)
 {
@@ -175,14 +186,17 @@ void hook_unlock(const pthread_mutex_t *m)
 	policy_fn unlock;
 
 	if (is_queues(m)) {
-		(void)pthread_mutex_unlock((pthread_mutex_t *)(uintptr_t)m); /* EPERM: it was not taken */
+		(void)pthread_mutex_unlock((pthread_mutex_t *)(uintptr_t)m); /* EPERM: it was not locked */
 		return;
 	}
 	*(void **)&unlock = iox_next(&next, "_ZNK3iox4popo16ThreadSafePolicy6unlockEv");
 	unlock(m);
 }
 
-/* Before it is looked for what lies in the queue already: a push is seen there, or sees this. */
+/*
+ * Sets the pointer before it is checked whether the queue has messages: a concurrent push is either seen there, or sees
+ * the pointer.
+ */
 void hook_attach(struct subscriber_user *u, void *variable, uint64_t index)
 {
 	struct wakes *w = wakes_of(u->lock);
@@ -194,7 +208,7 @@ void hook_attach(struct subscriber_user *u, void *variable, uint64_t index)
 	__atomic_store_n(&w->offset, offset_of(segment, variable), __ATOMIC_SEQ_CST);
 }
 
-/* The index stays. */
+/* The index is not cleared. */
 void hook_detach(struct subscriber_user *u)
 {
 	pthread_mutex_lock(u->lock);
@@ -202,15 +216,15 @@ void hook_detach(struct subscriber_user *u)
 	pthread_mutex_unlock(u->lock);
 }
 
-/* iceoryx's own. */
+/* Functions of iceoryx. */
 bool index_pop(struct iox_index_queue *q, uint64_t *ret) __asm__("_ZN3iox10concurrent10IndexQueueILm256EmE3popERm");
 bool index_pop_full(struct iox_index_queue *q, uint64_t size,
 		    uint64_t *ret) __asm__("_ZN3iox10concurrent10IndexQueueILm256EmE18popIfSizeIsAtLeastEmRm");
 void index_push(struct iox_index_queue *q, uint64_t index) __asm__("_ZN3iox10concurrent10IndexQueueILm256EmE4pushEm");
 
 /*
- * An index to write to: a free one, or that of the oldest message, which goes. While none was lost, that is only done when the queue
- * is full; where it never gets full any more, the oldest goes all the same.
+ * Gets an index to write to: a free one, or that of the oldest message, which is dropped. While no index was lost, the
+ * oldest is dropped only when the queue is full; if the queue can never get full any more, it is dropped anyway.
  */
 static bool obtain(struct iox_queue *q, uint64_t *ret, bool *ret_oldest)
 {
@@ -231,14 +245,14 @@ static bool obtain(struct iox_queue *q, uint64_t *ret, bool *ret_oldest)
 HOOK struct iox_evicted *hook_push(struct iox_evicted *ret, struct iox_queue *q, const uint64_t *chunk) __asm__(
 	"_ZN3iox10concurrent23ResizeableLockFreeQueueINS_5mepoo21ShmSafeUnmanagedChunkELm256EE8pushImplIKS3_EENS_3cxx8optionalIS3_EEOT_");
 
-/* ResizeableLockFreeQueue::pushImpl(). What it returns is released by the caller, and counts as lost. */
+/* ResizeableLockFreeQueue::pushImpl(). The caller releases the returned chunk and counts it as lost. */
 struct iox_evicted *hook_push(struct iox_evicted *ret, struct iox_queue *q, const uint64_t *chunk)
 {
 	uint64_t index;
 
 	mark_as_queues(q);
-	if (!obtain(q, &index,
-		    &ret->has)) { /* all are lost, or with processes that stand still: this subscriber goes without */
+	/* false: all indices are lost, or held by stopped processes, so this subscriber misses the message */
+	if (!obtain(q, &index, &ret->has)) {
 		*ret = (struct iox_evicted){ .chunk = *chunk, .has = true };
 		return ret;
 	}

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hooks that RouDi alone needs; in roudi_robust.so, which simd preloads into it. In another program of iceoryx (iox-introspection-client)
- * they make it look at the data plane that SIMD_DATA_PLANE names.
+ * Hooks that only RouDi needs; in roudi_robust.so, which simd preloads into it. In another program of iceoryx
+ * (iox-introspection-client) they make it use the data plane that SIMD_DATA_PLANE names.
  *
- *   answers  RouDi answers into the sockets of its clients, each of which holds about ten datagrams, from the thread that serves all of
- *            them. As it comes, it waits without end for one who does not read: a client that gave up waiting for its answers, or that was
- *            stopped, and nobody else could attach or create anything until that process was gone. With this it does without: who asks
+ *   answers  RouDi answers into the sockets of its clients, each of which holds about ten datagrams, from the one
+ *            thread that serves all of them. In plain iceoryx it waits for ever for a client that does not read,
+ *            because it gave up waiting for its answers or was stopped, and no other process can attach or create
+ *            anything until that process is gone. With this hook RouDi drops the answer: a client that asks either
  *            reads, or has ten unread answers already. iceoryx logs which client it was.
- *   waits    They end at a moment of CLOCK_REALTIME, which somebody may set back by an hour: here they last as long by CLOCK_MONOTONIC.
- *   names    The files that it makes lie in the plane's directory (iox_plane.c).
- *   zeros    It does not write zeros to the memory that it has just made, which is zero: so a page costs nothing before it is used, and
- *            simd backs what can be used with pages (segment_commit.h).
+ *   waits    They end at a moment of CLOCK_REALTIME, which may be set back by an hour: here they last as long by
+ *            CLOCK_MONOTONIC.
+ *   names    The files that it makes are in the plane's directory (iox_plane.c).
+ *   zeros    It does not write zeros to memory that it has just made, which is zero: so a page costs nothing before it
+ *            is used, and simd backs with pages what can be used (segment_commit.h).
  *
- * The module has its own (ipc_iox_hooks.c). Thread: RouDi's.
+ * The module has its own hooks (ipc_iox_hooks.c). Thread: RouDi's.
  */
 #include <fcntl.h>
 #include <semaphore.h>
@@ -47,7 +49,7 @@ HOOK int roudi_bind(int fd, const struct sockaddr *at, socklen_t len) __asm__("_
 HOOK int roudi_open(const char *path, int flags, mode_t mode) __asm__("_Z8iox_openPKcij");
 HOOK int roudi_shm_open(const char *name, int flags, mode_t mode) __asm__("_Z12iox_shm_openPKcij");
 
-/* Its sockets are connected. */
+/* RouDi's sockets are connected. */
 ssize_t roudi_sendto(int fd, const void *buf, size_t n, int flags, const struct sockaddr *to, socklen_t to_len)
 {
 	return sendto(fd, buf, n, flags | MSG_DONTWAIT | MSG_NOSIGNAL, to, to_len);
@@ -92,7 +94,7 @@ int roudi_sem_timedwait(sem_t *sem, const struct timespec *until)
 
 /* ---- zeros ---- */
 
-/* The segment that was mapped last, if it has no page yet: its length, or 0. One thread makes RouDi's segments. */
+/* The last mapped segment, if it has no page yet: its length, or 0. One thread makes RouDi's segments. */
 static const void *fresh_at;
 static size_t fresh_len;
 
@@ -115,7 +117,7 @@ void *roudi_mmap(void *at, size_t n, int prot, int flags, int fd, off_t offset)
 	return got;
 }
 
-/* Without a call: what finds the next one may come here itself. */
+/* Without calling memset(): the look-up of the next function may come here itself. */
 static void fill(volatile unsigned char *to, unsigned char byte, size_t n)
 {
 	while (n--)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See iox_stopped.h. Nothing here is on a path that is taken while everybody runs. In the module libc is one of its own, whose tables of
- * characters are there in some threads only: no stdio, no scanf, no ctype.
+ * See iox_stopped.h. Nothing here is on a path that is taken while all processes run. The module has a libc of its own,
+ * whose character tables exist in some threads only: no stdio, no scanf, no ctype.
  */
 #include "iox_stopped.h"
 
@@ -18,15 +18,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SLICE_MS 100  /* between two looks at the owner */
-#define GOING_MS 1000 /* in which it gives the lock back, on a machine however busy */
+#define SLICE_MS 100  /* interval between checks of the owner */
+#define GOING_MS 1000 /* time for the owner to release the lock, even on a busy machine */
 #define LINE     256
 #define PAGE     4096
 
-/* Who has a lock. */
+/* The owner of a lock. */
 struct owner {
 	pid_t thread, process;
-	char state; /* as in /proc: 'T' stopped by a signal, 't' by a debugger; 0: it cannot be seen */
+	char state; /* as in /proc: 'T' stopped by a signal, 't' by a debugger; 0: not visible */
 	char name[17];
 };
 
@@ -65,7 +65,7 @@ static unsigned long number(const char **at, unsigned int base)
 	}
 }
 
-/* What is behind a name at the begin of a line; "": there is none. */
+/* The value after a name at the beginning of a line; "": there is none. */
 static const char *member(const char *text, const char *name)
 {
 	const char *at = strstr(text, name);
@@ -118,7 +118,7 @@ static bool parse_mapping(const char *line, uintptr_t *first, uintptr_t *end, st
 	return ret->inode;
 }
 
-/* With `at`, finds the file that lies there; without, whether that file lies anywhere. */
+/* With `at`: finds the file mapped there; without: whether that file is mapped anywhere. */
 static bool is_mapping(const char *line, const void *at, struct file *file)
 {
 	uintptr_t first, end;
@@ -134,7 +134,7 @@ static bool is_mapping(const char *line, const void *at, struct file *file)
 	return true;
 }
 
-/* 1, 0, or -errno: it is not for us to see. */
+/* Returns 1, 0, or -errno: this process may not see it. */
 static int find_mapping(pid_t pid, const void *at, struct file *file)
 {
 	int fd = open_proc(pid, "maps");
@@ -161,7 +161,10 @@ static int find_mapping(pid_t pid, const void *at, struct file *file)
 	return found;
 }
 
-/* The number in the lock may be of another namespace, and mean somebody else here: who does not map the lock is left alone. */
+/*
+ * The pid in the lock may be from another namespace, and mean another process here: one that does not map the lock is
+ * left alone.
+ */
 static int maps_it(const struct owner *o, const pthread_mutex_t *m)
 {
 	struct file file;
@@ -188,7 +191,7 @@ __attribute__((weak)) void iox_stopped_say(const char *line)
 	dprintf(STDERR_FILENO, IOX_STOPPED_WORD "%s\n", line);
 }
 
-/* Each owner is named once, until another is. */
+/* Reports each owner once, until the owner changes. */
 static void say(const struct owner *o, const char *what)
 {
 	static atomic_int last;
@@ -208,8 +211,8 @@ static bool still_stands(const pthread_mutex_t *m, const struct owner *o)
 }
 
 /*
- * It goes on until the lock is ours, then it stands again. By its descriptor: its number cannot become another's. EBUSY: it may not be
- * touched.
+ * Lets the owner run until this process has the lock, then stops it again. By its pidfd: its number cannot become
+ * another process's. EBUSY: it must not be touched.
  */
 static int let_go_on(pthread_mutex_t *m, const struct owner *o)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ipc: attachments and handles. Checks names and options, picks the backend, and keeps count of every
- * handle, so that detach and the end of an attachment leave no call that could reach a backend too late.
+ * ipc: attachments and handles. Checks names and options, selects the backend, and tracks every handle, so that after
+ * detach or the end of an attachment no call reaches a backend too late.
  *
  * Thread: see ipc.h. The data path is in ipc_data.c.
  */
@@ -91,7 +91,7 @@ static int check_channel(const char *channel)
 
 /* ---- attach and detach ---- */
 
-/* The state word lives on a page of its own that fork wipes: a forked child reads IPC_FORKED at no cost. */
+/* The state word is on a page of its own that a fork wipes: a forked child reads IPC_FORKED at no cost. */
 static int state_create(_Atomic uint32_t **ret)
 {
 	size_t n = (size_t)sysconf(_SC_PAGESIZE);
@@ -145,8 +145,8 @@ static int pick_backend(const struct ipc_options *o, struct ipc *ipc, struct ipc
 }
 
 /*
- * The first message of a process costs several times a later one even with all memory populated: code
- * pages, lists, branch history. A few on a private channel pay that in advance (measured: 6 to 2 times).
+ * The first message of a process costs several times a later one even with all memory populated: code pages, lists,
+ * branch history. A few messages on a private channel pay that in advance (measured: from 6 times to 2 times).
  */
 static int warm_up(struct ipc *ipc)
 {
@@ -170,10 +170,10 @@ static int warm_up(struct ipc *ipc)
 	}
 	ipc_pub_destroy(pub);
 	ipc_sub_destroy(sub);
-	return r == -EMFILE ? 0 : r; /* no port to spare: no harm */
+	return r == -EMFILE ? 0 : r; /* no port to spare: warming up is optional */
 }
 
-/* simd has given the first slots memory (POOL_OWN), and what warm_up() loans is one of them. */
+/* simd has given the first slots memory (POOL_OWN); warm_up() loans one of them. */
 static int prefault(struct ipc *ipc, int64_t until_mono_ns)
 {
 	int r;
@@ -229,7 +229,7 @@ int ipc_attach(const struct ipc_options *o, struct ipc **ret)
 	if (r < 0)
 		goto err_why;
 	if (o->prefault)
-		prefault(ipc, until_mono_ns); /* best effort: without it the first message is slow, no more */
+		prefault(ipc, until_mono_ns); /* optional: without it only the first message is slow */
 	if (o->prompt && ipc->ops->be_prompt)
 		ipc->ops->be_prompt(ipc->back);
 	*ret = ipc;
@@ -320,11 +320,11 @@ static void handle_free(struct ipc_handle *h)
 	*h->link = h->next;
 	if (h->next)
 		h->next->link = h->link;
-	ipc->refs--; /* never the last: the owner or the caller holds one */
+	ipc->refs--; /* never the last reference: the owner or the caller holds one */
 	free(h);
 }
 
-/* Waiters first: they refer to subscribers. Then everything else; zombies go for good. */
+/* Waiters first: they refer to subscribers. Then everything else; zombies are freed. */
 static void drop_backs(struct ipc *ipc)
 {
 	struct ipc_handle *next;
@@ -350,7 +350,7 @@ void ipc_detach(struct ipc *ipc)
 	if (!ipc)
 		return;
 	state = ipc_state_of(ipc->state);
-	if (state == IPC_FORKED) /* nothing here is ours */
+	if (state == IPC_FORKED) /* the parent's objects must not be touched */
 		return;
 	atomic_store_explicit(ipc->state, IPC_STALE, memory_order_seq_cst);
 	pthread_mutex_lock(&ipc->lock);
@@ -394,8 +394,8 @@ static void handle_init(struct ipc_handle *h, struct ipc *ipc, enum ipc_kind kin
 }
 
 /*
- * h: calloc()ed, NULL where that failed; freed when r is negative. A creation that RouDi did not answer leaves a late
- * reply behind, which would be taken for the next one's: the attachment is over.
+ * h: calloc()ed, NULL if that failed; freed when r is negative. If RouDi did not answer a creation in time, its late
+ * reply would be taken for that of the next creation: so the attachment is over.
  */
 static int end_create(struct ipc *ipc, int r, const struct ipc_text *why, struct ipc_handle *h, enum ipc_kind kind,
 		      void *back)
@@ -477,7 +477,7 @@ int ipc_waiter_create(struct ipc *ipc, struct ipc_waiter **ret)
 	return end_create(ipc, r, &why, (struct ipc_handle *)w, IPC_WAITER, back);
 }
 
-/* Whether the handle is ours to destroy: a forked child must not touch the parent's ports. */
+/* Whether this process may destroy the handle: a forked child must not touch the parent's ports. */
 static bool begin_destroy(struct ipc_handle *h)
 {
 	if (ipc_state_of(h->state) == IPC_FORKED)
@@ -491,7 +491,7 @@ static void end_destroy(struct ipc_handle *h, bool gone)
 	struct ipc *ipc = h->ipc;
 
 	if (gone) {
-		ipc->refs++; /* handle_free() gives one back; ipc_unref() does the last */
+		ipc->refs++; /* handle_free() drops one reference; ipc_unref() drops the last */
 		handle_free(h);
 	}
 	pthread_mutex_unlock(&ipc->lock);
@@ -503,7 +503,10 @@ void ipc_pub_destroy(struct ipc_pub *pub)
 {
 	if (!pub || !begin_destroy(&pub->h))
 		return;
-	/* At once; a port that is destroyed with loans gives them back later. Those of a dead attachment are nobody's. */
+	/*
+	 * At once; a port that is destroyed with loans frees them only later. Those of a dead attachment need not be
+	 * freed.
+	 */
 	for (uint32_t i = 0; i < pub->n_loans && pub->h.back && ipc_state_of(pub->h.state) == IPC_LIVE; i++)
 		pub->h.ops->unloan(pub->h.back, pub->loans[i]);
 	back_destroy(&pub->h);
@@ -528,7 +531,7 @@ void ipc_sub_destroy(struct ipc_sub *sub)
 	end_destroy(&sub->h, !keep);
 }
 
-/* The last held slot of a destroyed subscriber came back. */
+/* Called when the last held slot of a destroyed subscriber was released. */
 void ipc_sub_bury(struct ipc_sub *sub)
 {
 	if (!begin_destroy(&sub->h))

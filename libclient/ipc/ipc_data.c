@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ipc: the data path. Everything iceoryx answers with an abort (double publish, foreign pointer, a
- * taken slot published, a slot released twice, two threads on one port) is caught here by tables and
- * one flag a handle; a call costs two atomic operations and a scan of at most 8 or 256 pointers.
+ * ipc: the data path. Misuse that makes iceoryx abort (double publish, foreign pointer, a taken slot published, a slot
+ * released twice, two threads on one port) is caught here by tables and one flag per handle; a call costs two atomic
+ * operations and a scan of at most 8 or 256 pointers.
  *
  * Thread: one at a time per handle; see ipc.h.
  */
@@ -12,7 +12,7 @@
 
 #include "ipc_int.h"
 
-/* What a backend answers only when its attachment ends under the call, or on damage. */
+/* A backend returns an error only when its attachment ends during the call, or on damage. */
 __attribute__((cold)) static int refused(int r, const struct ipc_handle *h)
 {
 	if (r == -ESTALE)
@@ -133,7 +133,7 @@ static inline bool leave_with(struct ipc_handle *h, bool yes)
 	return yes;
 }
 
-/* This and ipc_sub_has_data() only read; a dead or busy handle answers no. */
+/* This and ipc_sub_has_data() only read; for a dead or busy handle they return false. */
 bool ipc_pub_has_subscribers(const struct ipc_pub *pub)
 {
 	struct ipc_handle *h = (struct ipc_handle *)(uintptr_t)pub;
@@ -173,7 +173,7 @@ uint64_t ipc_slot_origin(struct ipc_sub *sub, const void *slot)
 	return origin;
 }
 
-/* Newest first: that is the order in which releasing is cheap. */
+/* Newest first: in that order releasing is cheap. */
 static bool drop_held(struct ipc_sub *sub, const void *slot)
 {
 	for (uint32_t i = sub->n_held; i-- > 0;) {
@@ -199,7 +199,7 @@ int ipc_release(struct ipc_sub *sub, const void *slot)
 	else if (__builtin_expect(!drop_held(sub, slot), 0))
 		r = ipc_fail(-EINVAL,
 			     "this slot is not held by this subscriber: released before, or never taken from it");
-	else if (sub->h.back) /* a dead attachment's memory is nobody's, but its backend still counts */
+	else if (sub->h.back) /* a dead attachment's memory need not be freed, but its backend still counts the slots */
 		sub->h.ops->release(sub->h.back, slot);
 	bury = r == 0 && sub->closing && sub->n_held == 0;
 	ipc_leave(&sub->h);
@@ -229,7 +229,7 @@ bool ipc_sub_connected(const struct ipc_sub *sub)
 
 /* ---- waiters ---- */
 
-/* A thread that waits is sent out first: iceoryx's waitset cannot be changed under it. */
+/* Makes a waiting thread leave first: iceoryx's waitset must not be changed while a thread waits. */
 static void enter_waiter(struct ipc_waiter *w)
 {
 	while (atomic_exchange_explicit(&w->h.busy, 1, memory_order_seq_cst) != 0) {
@@ -278,7 +278,7 @@ int ipc_waiter_add(struct ipc_waiter *w, struct ipc_sub *sub)
 		sub->waiter = w;
 		w->subs[w->n_subs++] = sub;
 		if (sub->h.ops->has_data(sub->h.back))
-			atomic_store(&w->woken, true); /* came before: no event reports it */
+			atomic_store(&w->woken, true); /* data was there before: no event reports it */
 	}
 	ipc_leave(&w->h);
 out:
@@ -316,7 +316,10 @@ int ipc_waiter_wait(struct ipc_waiter *w, int64_t timeout_dur_ns)
 
 void ipc_waiter_wake(struct ipc_waiter *w)
 {
-	/* Not through ipc_enter(): the waiting thread is inside. Destroying the waiter at the same time is the caller's bug. */
+	/*
+	 * Not through ipc_enter(): the waiting thread is inside. Destroying the waiter at the same time is the caller's
+	 * bug.
+	 */
 	if (w && ipc_state_of(w->h.state) == IPC_LIVE && w->h.back)
 		w->h.ops->waiter_wake(w->h.back);
 }

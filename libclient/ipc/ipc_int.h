@@ -2,8 +2,8 @@
 /*
  * Private to ipc*.c: the handles behind ipc.h.
  *
- * Locks:  ipc.lock guards the lists of handles and serialises create and destroy. The data path takes
- *         no lock: a handle's `busy` flag keeps a second thread out, and detach waits for it.
+ * Locks:  ipc.lock guards the lists of handles and serialises create and destroy. The data path takes no lock: a
+ *         handle's `busy` flag keeps a second thread out, and detach waits for it.
  */
 #ifndef IPC_INT_H
 #define IPC_INT_H
@@ -18,11 +18,11 @@
 
 enum ipc_kind { IPC_PUB, IPC_SUB, IPC_WAITER };
 
-/* Start of every handle. */
+/* First member of every handle. */
 struct ipc_handle {
 	_Atomic uint32_t busy; /* 1 while a thread is inside */
 	enum ipc_kind kind;
-	_Atomic uint32_t *state; /* of the ipc; enum ipc_state */
+	_Atomic uint32_t *state; /* the ipc's state word; enum ipc_state */
 	const struct ipc_ops *ops;
 	void *back; /* the backend's object; NULL once detached */
 	struct ipc *ipc;
@@ -46,16 +46,16 @@ struct ipc_sub {
 
 struct ipc_waiter {
 	struct ipc_handle h;
-	_Atomic bool woken; /* data was there already when a subscriber was added, or stale */
+	_Atomic bool woken; /* data was there when a subscriber was added, or the attachment is stale */
 	uint32_t n_subs;
 	struct ipc_sub *subs[IPC_WAITER_SUBS];
 };
 
 struct ipc {
-	_Atomic uint32_t *state; /* alone on a page that fork wipes */
+	_Atomic uint32_t *state; /* alone on a page that a fork wipes */
 	const struct ipc_ops *ops;
 	void *back;    /* NULL once detached */
-	uint32_t refs; /* the owner and every handle; guarded by lock */
+	uint32_t refs; /* one for the owner and for every handle; guarded by lock */
 	pthread_mutex_t lock;
 	struct ipc_handle *handles;
 	uint64_t max_loan;
@@ -64,20 +64,20 @@ struct ipc {
 	struct ipc_sub *beacon_sub;
 	const void *beacon; /* the held slot of beacon_sub */
 	_Atomic uint64_t beacon_id;
-	bool scans; /* the backend knows its way about the pools */
+	bool scans; /* the backend understands the memory layout of the pools */
 	struct ipc_text scan_why;
 	pid_t roudi;
 	char plane[PLANE_MAX];
 	char name[IPC_APP_MAX + 8];
 };
 
-/* Records the sentence for ipc_why() and returns r. */
+/* Sets the sentence for ipc_why() and returns r. */
 int ipc_fail(int r, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));
-/* The sentence for a handle that is not live: forked (-EPERM) or over (-ESTALE). */
+/* Sets the sentence for a handle that is not live: forked (-EPERM) or over (-ESTALE). */
 int ipc_fail_state(const _Atomic uint32_t *state) __attribute__((cold));
 int ipc_fail_busy(const struct ipc_handle *h) __attribute__((cold));
 
-/* Locks the ipc for a call about the whole of it; 0 with the lock held, or the reason why not. */
+/* Locks the ipc for a call that concerns all of it; 0 with the lock held, or why not. */
 int ipc_begin(struct ipc *ipc, const void *ret);
 
 /* o->plane, which may be NULL. */
@@ -86,16 +86,16 @@ static inline const char *ipc_plane_of(const char *plane)
 	return plane ? plane : "";
 }
 
-/* The iox module's table of a fresh attachment; ipc_load.c. */
+/* Loads the iox module for a fresh attachment and returns its table; ipc_load.c. */
 int ipc_load_iox(const struct ipc_options *o, struct ipc_text *why, const struct ipc_ops **ret_ops, char *ret_name,
 		 size_t name_size);
 
-/* pub has just sent slot. Whether it works is in ipc->scans. */
+/* Starts scanning; pub has just sent slot. ipc->scans tells whether it works. */
 void ipc_scan_open(struct ipc *ipc, struct ipc_pub *pub, const void *slot);
 
-/* Takes sub out of w; ipc.lock held. */
+/* Removes sub from w; ipc.lock held. */
 void ipc_waiter_unlink(struct ipc_waiter *w, struct ipc_sub *sub);
-/* Ends a destroyed subscriber whose last held slot came back. */
+/* Frees a destroyed subscriber whose last held slot was released. */
 void ipc_sub_bury(struct ipc_sub *sub);
 
 static inline uint32_t ipc_state_of(const _Atomic uint32_t *state)
@@ -103,7 +103,7 @@ static inline uint32_t ipc_state_of(const _Atomic uint32_t *state)
 	return atomic_load_explicit(state, memory_order_acquire);
 }
 
-/* Into a handle: the only thread, and the attachment is live. */
+/* Enters a handle: returns 0 if no other thread is inside and the attachment is live. */
 static inline int ipc_enter(struct ipc_handle *h)
 {
 	if (__builtin_expect(atomic_exchange_explicit(&h->busy, 1, memory_order_seq_cst) != 0, 0))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ipc_iox: the iceoryx 2.0.3 backend of the data plane, the only file that includes iceoryx. It is
- * linked into the module ipc_iox.so, which ipc_load.c loads into a fresh link namespace per attachment.
+ * ipc_iox: the iceoryx 2.0.3 backend of the data plane, the only file that includes iceoryx. It is linked into the
+ * module ipc_iox.so, which ipc_load.c loads into a fresh link namespace per attachment.
  *
- * Threads: everything that RouDi has to answer (start, creating ports and condition variables) runs on
- *          the worker (ipc_iox_attach.c); the data path on the caller's thread, inside a guard.
+ * Threads: everything that RouDi has to answer (start, creating ports and condition variables) runs on the worker
+ * (ipc_iox_attach.c); the data path on the caller's thread, inside a guard.
  * Never:   thread_local, pthread keys (they collide across namespaces), iceoryx's static destructors.
  */
 #include <errno.h>
@@ -23,7 +23,7 @@
 
 #define SERVICE       "sim"
 #define EVENT         "msg"
-#define WAITER_EVENTS 65 /* 64 subscribers and the wake-up */
+#define WAITER_EVENTS 65 /* 64 subscribers, and the trigger of ipc_waiter_wake() */
 #define TRIGGER_ID    0u
 #define SUB_ID        1u
 
@@ -49,17 +49,20 @@ struct waiter {
 	struct waiter *next; /* own.waiters */
 };
 
-/* What this attachment made, and what RouDi answered. */
+/* What this attachment has created, and what RouDi answered. */
 static struct {
-	pthread_mutex_t lock; /* guards waiters; never held inside iceoryx but for the wake-up */
+	pthread_mutex_t lock; /* guards waiters; not held inside iceoryx, except for the wake-up */
 	struct waiter *waiters;
 	struct port *pools_sub;
 	unsigned int n_pools;
 	struct ipc_pool pools[32];
-	struct iox_pools *scan; /* NULL: they are RouDi's to tell */
+	struct iox_pools *scan; /* NULL: only RouDi's own gauges are available */
 } own = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* Any thread, also while another is inside the waiter: with a guard of its own. An attachment that breaks here is over anyway. */
+/*
+ * Any thread, also while another is inside the waiter: with a guard of its own. If a FATAL error happens here the
+ * attachment is over anyway.
+ */
 static void trigger(struct waiter *w)
 {
 	struct iox_guard g = { 0 };
@@ -81,7 +84,7 @@ void iox_wake_waiters(void)
 	pthread_mutex_unlock(&own.lock);
 }
 
-/* A FATAL error inside a guard: the attachment is over, its data stays readable. */
+/* Called after a FATAL error inside a guard: the attachment is over, its data stays readable. */
 static int guard_died(struct iox_guard *g)
 {
 	iox_guard_leave(g);
@@ -90,13 +93,13 @@ static int guard_died(struct iox_guard *g)
 }
 
 /*
- * A call into iceoryx: 0, or -ESTALE when a FATAL error left it by a jump to here. What it assigns is defined with 0 only.
- * A macro, because the frame that the jump comes back to must still stand.
+ * A call into iceoryx: 0, or -ESTALE when a FATAL error left it by a jump to here. Its assignments are defined only
+ * with 0. A macro, because the frame to which the jump returns must still exist.
  */
 #define GUARDED(g, call) \
 	(__builtin_setjmp((g)->env) ? guard_died(g) : (iox_guard_enter(g), (void)(call), iox_guard_leave(g), 0))
 
-/* ---- what the worker does ---- */
+/* ---- jobs of the worker ---- */
 
 static void silence(void)
 {
@@ -107,7 +110,10 @@ static void silence(void)
 		return;
 	}
 	iox_set_loglevel(Iceoryx_LogLevel_Off);
-	/* What goes to std::cerr cannot be switched off: a kilobyte for every loan from an empty pool. This FILE is ours alone. */
+	/*
+	 * Output to std::cerr cannot be switched off: a kilobyte for every loan from an empty pool. This FILE is the
+	 * module's own.
+	 */
 	fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	if (fd >= 0)
 		stderr->_fileno = fd;
@@ -121,9 +127,9 @@ static int do_start(struct iox_job *j)
 }
 
 /*
- * A port in the memory that we have mapped, made for this channel and for us. RouDi answers with an offset, and whoever may write into
- * our socket could: an answer of another RouDi than the one whose memory this is, or a forged one, leads to zeros or anywhere, and
- * iceoryx would crash with the first loan.
+ * Whether the answer is a port in the mapped memory, made for this channel and this attachment. RouDi answers with an
+ * offset, and any process that may write into this attachment's socket could answer too: an answer of another RouDi, or
+ * a forged one, leads to zeros or anywhere, and iceoryx would crash at the first loan.
  */
 static bool is_port(const char *port, size_t size, const struct iox_job *j)
 {
@@ -223,8 +229,8 @@ static void set_names(struct iox_job *j, const char *service, const char *instan
 }
 
 /*
- * A port that RouDi refused, or may still answer for, is left to its attachment: destroying it would dereference NULL. That of an
- * earlier caller may be made by now.
+ * Creates a port. One that RouDi refused, or may still answer for, is left to its attachment: destroying it would
+ * dereference NULL. A port for an earlier caller may be ready by now.
  */
 static int create_port(struct iox_job *j, struct ipc_text *why, const char *what, void **ret)
 {
@@ -241,7 +247,7 @@ static int create_port(struct iox_job *j, struct ipc_text *why, const char *what
 	if (r < 0)
 		return r;
 	iox_guard_add(&p->guard);
-	/* RouDi has written it: here it is not mapped yet */
+	/* RouDi has written it, but it is not mapped in this process yet */
 	if (j->kind == JOB_PUB)
 		iox_seg_map(*(const void *const *)p->pub, IOX_PORT_SIZE);
 	else
@@ -276,7 +282,7 @@ static int loan_result(enum iox_AllocationResult r)
 	case AllocationResult_TOO_MANY_CHUNKS_ALLOCATED_IN_PARALLEL:
 		return -ENOBUFS;
 	default:
-		return -EMSGSIZE; /* the SEVERE "chunk is too large", answered with an empty result */
+		return -EMSGSIZE; /* iceoryx's SEVERE error "chunk is too large", which returns an empty result */
 	}
 }
 
@@ -290,7 +296,7 @@ static int loan(void *back, size_t size, void **ret)
 		return -ESTALE;
 	if (__builtin_expect(got != AllocationResult_SUCCESS, 0))
 		return loan_result(got);
-	/* iceoryx has read where it lies from its chunk's header, which somebody may be writing over */
+	/* iceoryx has read the slot's place from its chunk header, which another process may be overwriting */
 	if (__builtin_expect(!in_payload(p, slot) || size > (size_t)(p->end - (char *)slot) ||
 				     (uintptr_t)slot % IPC_ALIGN,
 			     0))
@@ -369,8 +375,8 @@ void iox_drop_port(const struct iox_job *j)
 }
 
 /*
- * How much of a slot may be read: what was loaned, as its chunk header says, which its publisher can write over; so it is
- * read once, and cut at the segment's end. The word before the payload is its distance from the header.
+ * How much of a slot may be read: what was loaned, as its chunk header says. The publisher can overwrite the header, so
+ * it is read once, and cut at the segment's end. The word before the payload is its distance from the header.
  */
 static const char *chunk_header(const struct port *p, const char *slot)
 {
@@ -395,7 +401,7 @@ static size_t room_of(const struct port *p, const char *slot)
 	return size < (size_t)(p->end - slot) ? size : (size_t)(p->end - slot);
 }
 
-/* Ports are counted: a number of more than 32 bits is none. */
+/* Ports are numbered consecutively: a number of more than 32 bits is invalid. */
 static uint64_t slot_origin(const void *back, const void *slot)
 {
 	const char *header = chunk_header(back, slot);
@@ -428,7 +434,9 @@ static int take(void *back, const void **ret, size_t *ret_size)
 
 	if (r < 0)
 		return r;
-	/* somebody has written over the chunk's header. To release it iceoryx would read there, so it is left as it is */
+	/*
+	 * the chunk's header was overwritten. iceoryx would read it to release the chunk, so the chunk is left as it is
+	 */
 	if (__builtin_expect(!in_payload(p, slot), 0))
 		return -EBADMSG;
 	*ret = slot;
@@ -436,7 +444,7 @@ static int take(void *back, const void **ret, size_t *ret_size)
 	return 0;
 }
 
-/* A dead attachment's payload may have been returned to the kernel: iceoryx must not look at its chunk headers. */
+/* A dead attachment's payload may have been returned to the kernel: iceoryx must not read its chunk headers. */
 static int release(void *back, const void *slot)
 {
 	struct port *p = back;

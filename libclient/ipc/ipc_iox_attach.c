@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The attachment of this module: claimed, started, attached, over. RouDi answers on one thread of the module,
- * the worker, while the caller waits with a time limit; whatever goes wrong in there, the caller gets
- * its errno.
+ * The attachment of this module: claimed, started, attached, over. RouDi's answers are awaited on one thread of the
+ * module, the worker, while the caller waits with a time limit; whatever fails there, the caller gets its errno.
  *
- * Thread: any; att.lock guards the status and the one job, att.state_lock the state word's address.
+ * Thread: any; att.lock guards the status and the one job, att.state_lock the address of the state word.
  */
 #include <errno.h>
 #include <poll.h>
@@ -21,31 +20,32 @@
 #include "ipc_iox_int.h"
 
 #define MSG_TERMINATION     18
-#define WORKER_SPARE_DUR_NS (PROC_SPARE_DUR_NS + INT64_C(1000000000)) /* it has slices of its own */
+#define WORKER_SPARE_DUR_NS (PROC_SPARE_DUR_NS + INT64_C(1000000000)) /* longer than the worker's own limit */
 
 enum att_status { ATT_FREE, ATT_IN_USE, ATT_SPENT };
 
 /* The one attachment of this module. */
 static struct {
-	pthread_mutex_t lock; /* guards what follows */
+	pthread_mutex_t lock; /* guards the following members */
 	pthread_cond_t cond;  /* a job was posted or is done */
 	enum att_status status;
 	bool worker_runs, stuck;
-	bool late; /* whoever wanted the job done did not wait for it, and may ask again */
-	bool slow; /* so it was with the last one: the next is hardly waited for */
+	bool late; /* the caller of the job did not wait for it, and may ask again */
+	bool slow; /* the last job was late too: hardly wait for the next one */
 	int64_t late_done_mono_ns;
 	pthread_t worker;
 	pid_t worker_tid; /* 0: it has not run yet */
 	struct iox_job job;
 	char name[128];
-	char plane[PLANE_MAX]; /* for good, once the worker runs */
-	int lacks;             /* errno: the start waits in iox_start_lacks() to be let go on; 0: it does not */
+	char plane[PLANE_MAX]; /* fixed once the worker runs */
+	/* errno for which the start waits in iox_start_lacks() to be continued; 0: it does not wait */
+	int lacks;
 	char lacks_what[160];
 	_Atomic bool started, dead, prompt;
-	_Atomic pid_t roudi; /* 0: nobody to be excused */
-	/* Locked for a few instructions at a time, also inside hooks: it keeps the state word's page in place. */
+	_Atomic pid_t roudi; /* 0: no process whose lack of a CPU is excused */
+	/* Locked for a few instructions at a time, also inside hooks: it keeps the state word's page mapped. */
 	pthread_mutex_t state_lock;
-	_Atomic uint32_t *state; /* of the ipc that is attached, NULL none */
+	_Atomic uint32_t *state; /* state word of the attached ipc, NULL none */
 } att = { .lock = PTHREAD_MUTEX_INITIALIZER, .state_lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void set_state_word(_Atomic uint32_t *state)
@@ -55,7 +55,7 @@ static void set_state_word(_Atomic uint32_t *state)
 	pthread_mutex_unlock(&att.state_lock);
 }
 
-/* An ipc is attached that has been abandoned, but not detached yet. */
+/* Whether the attached ipc was abandoned, but not detached yet. */
 static bool state_is_over(void)
 {
 	bool over;
@@ -78,7 +78,7 @@ static void state_to_stale(void)
 
 /* ---- the end of an attachment ---- */
 
-/* From any thread, also from inside iceoryx. */
+/* Called from any thread, also from inside iceoryx. */
 void iox_attachment_over(void)
 {
 	atomic_store(&att.dead, true);
@@ -99,13 +99,16 @@ static _Noreturn void park(void)
 		pause();
 }
 
-/* A reply that did not come may still come, and would be taken for the next one's: nothing can be created any more. */
+/*
+ * Whether the error ends the attachment: a reply that did not come may still come, and would be taken for the next
+ * one's, so nothing more can be created.
+ */
 static bool ends_attachment(int r)
 {
 	return r == -ETIMEDOUT || r == -ESTALE || r == -EIO;
 }
 
-/* errno of what the hooks saw. */
+/* The errno of what the hooks saw. */
 int iox_error_of(int fallback)
 {
 	const char *e = iox_error_name(atomic_load(&iox_report.error));
@@ -139,9 +142,9 @@ _Noreturn void iox_fatal_unguarded(void)
 	park();
 }
 
-/* ---- what is missing while it starts ---- */
+/* ---- resources that are missing during the start ---- */
 
-/* iceoryx would end the process for any of these, and its runtime cannot be started twice. */
+/* iceoryx would end the process for lack of any of these, and its runtime cannot be started twice. */
 static bool is_want(int e)
 {
 	return e == ENOSPC || e == EDQUOT || e == EROFS || e == EACCES || e == EPERM || e == EMFILE || e == ENFILE ||
@@ -196,7 +199,10 @@ static void *worker_main(void *arg)
 	return NULL;
 }
 
-/* The host's signals are none of this thread's business, nor of those iceoryx starts from it. */
+/*
+ * Starts the worker with all signals blocked, as are those of the threads that iceoryx starts from it: they belong to
+ * the host program.
+ */
 static int start_worker(void)
 {
 	pthread_condattr_t attr;
@@ -228,7 +234,10 @@ void iox_wait_begin(struct proc_wait *w, int64_t bound_ms, bool excused)
 	proc_wait_begin(w, iox_mono_now_ns(), bound_ms * 1000000, excused ? PROC_SPARE_DUR_NS : 0);
 }
 
-/* It waits for RouDi, which has a bound of its own, or would do something if it had a CPU. att.lock held. */
+/*
+ * Whether the worker's delay is excused: it waits for RouDi, which has a limit of its own, or it is ready to run
+ * without a CPU. att.lock held.
+ */
 static bool worker_excused(void)
 {
 	struct proc_cpu c = { 0 };
@@ -241,7 +250,7 @@ static bool worker_excused(void)
 	return c.ready;
 }
 
-/* One whom others wait for goes early from a RouDi that is ready to run: it will come back for the answer. */
+/* Whether a prompt caller stops waiting early for a RouDi that is ready to run: it will come back for the answer. */
 static bool goes_early(int64_t waited_dur_ns)
 {
 	return atomic_load(&att.prompt) &&
@@ -294,9 +303,11 @@ static const char *create_refusal(int r)
 	}
 }
 
-/* ---- creations that their callers did not wait for ---- */
+/* ---- creations that their callers no longer wait for ---- */
 
-/* Its caller has no more time, but RouDi, or our worker, would answer if it had a CPU. att.lock held. */
+/*
+ * Whether the job may finish after its caller left: RouDi, or this worker, would answer if it had a CPU. att.lock held.
+ */
 static bool may_be_late(void)
 {
 	return atomic_load(&att.prompt) && (att.job.kind == JOB_PUB || att.job.kind == JOB_SUB) && worker_excused();
@@ -316,7 +327,10 @@ static void drop_late(void)
 	att.late = false;
 }
 
-/* 1: it is what j asks for, with its result; 0: there is none any more; -EAGAIN: the worker is busy with one. att.lock held. */
+/*
+ * Returns 1: the late job is what j asks for, and j has its result; 0: there is no late job any more; -EAGAIN: the
+ * worker is busy with one. att.lock held.
+ */
 static int take_late(struct iox_job *j)
 {
 	if (!att.late)
@@ -327,7 +341,7 @@ static int take_late(struct iox_job *j)
 		return -EAGAIN;
 	if (!same_port(&att.job, j)) {
 		if (iox_mono_now_ns() - att.late_done_mono_ns < IOX_KEEP_MS * INT64_C(1000000))
-			return -EAGAIN; /* else each would drop the other's */
+			return -EAGAIN; /* else two callers would keep dropping each other's */
 		drop_late();
 		return 0;
 	}
@@ -352,8 +366,8 @@ static int run_job(const struct iox_job *j)
 }
 
 /*
- * Runs a creation on the worker. One that is not answered ends the attachment: its late reply would be taken for the next one's,
- * which would then use the port of another. So does one with an answer that does not belong to it.
+ * Runs a creation on the worker. If it is not answered the attachment ends: its late reply would be taken for the next
+ * creation's, which would then use another's port. The same if the answer does not belong to it.
  */
 int iox_create(struct iox_job *j, struct ipc_text *why, const char *what)
 {
@@ -379,8 +393,8 @@ int iox_create(struct iox_job *j, struct ipc_text *why, const char *what)
 /* ---- attach and detach ---- */
 
 /*
- * Nobody is attached any more and the worker is not inside iceoryx: what is left of it looks at no shared memory. Its
- * segments, which nobody can reach by name, go when their last mapping does. att.lock held.
+ * Nothing is attached any more and the worker is not inside iceoryx, so it reads no shared memory. Its segments have no
+ * name any more, and are freed when their last mapping goes. att.lock held.
  */
 static void give_back(void)
 {
@@ -401,7 +415,7 @@ int iox_reserve(void)
 		att.status = ATT_SPENT;
 		give_back();
 	} else if (over) {
-		att.status = ATT_SPENT; /* who is attached to it frees it */
+		att.status = ATT_SPENT; /* the ipc that is attached to it frees it */
 	}
 	if (att.status == ATT_IN_USE)
 		r = -EEXIST;
@@ -449,11 +463,11 @@ static int start_attachment(const struct ipc_start *start)
 	}
 	att.lacks = 0;
 	pthread_cond_broadcast(&att.cond);
-	/* Else the start of an attach that gave up: it may still succeed, or has. */
+	/* Otherwise this is the start of an attach that gave up: it may still succeed, or has. */
 	return atomic_load(&att.started) ? 0 : await_job(start->timeout_ms);
 }
 
-/* RouDi frees what it keeps of this attachment; our own files go. */
+/* Deregisters from RouDi, which frees what it keeps of this attachment; removes this process's files. */
 static void farewell(void)
 {
 	const struct sockaddr_un a = iox_roudi_address();
@@ -461,7 +475,7 @@ static void farewell(void)
 	int n = snprintf(msg, sizeof(msg), "%d,%s,", MSG_TERMINATION, att.name);
 	int fd;
 
-	if (iox_seg_current()) { /* not to a RouDi that never knew us */
+	if (iox_seg_current()) { /* not if RouDi has never known this attachment */
 		fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 		if (fd >= 0) {
 			sendto(fd, msg, (size_t)n + 1, MSG_NOSIGNAL, (const struct sockaddr *)&a, sizeof(a));
@@ -486,7 +500,10 @@ static void say_refusal(int r, int lacks, struct ipc_text *why)
 			 iox_error_name(atomic_load(&iox_report.error)));
 }
 
-/* The same attachment may serve the next who attaches: it has not begun, or its start waits for something. att.lock held. */
+/*
+ * Whether the same attachment can serve the next attach: it has not begun, or its start waits for a resource. att.lock
+ * held.
+ */
 static bool is_unspent(int r)
 {
 	return att.job.kind == JOB_NONE || att.lacks || (r == -ETIMEDOUT && !att.stuck);
@@ -503,14 +520,17 @@ int iox_attach(const struct ipc_start *start, struct ipc_text *why, void **ret)
 	atomic_store(&att.prompt, false);
 	r = start_attachment(start);
 	if (r == 0 && !iox_seg_current())
-		r = -ESTALE; /* another RouDi's memory than the one's that answered, or soon nobody's */
+		r = -ESTALE; /* the mapped memory is not that of the RouDi that answered, or RouDi is going away */
 	if (r == 0 && iox_seg_payload(&seg) < 0)
 		r = -EACCES;
 	if (r < 0) {
 		set_state_word(NULL);
 		att.status = is_unspent(r) ? ATT_FREE : ATT_SPENT;
 		say_refusal(r, att.lacks, why);
-		/* the worker is parked inside iceoryx with its files; another application's of that name are not ours */
+		/*
+		 * the worker is parked inside iceoryx with its files; files of that name that belong to another
+		 * application are left alone
+		 */
 		if (att.stuck && r != -EEXIST)
 			farewell();
 	}
@@ -519,7 +539,7 @@ int iox_attach(const struct ipc_start *start, struct ipc_text *why, void **ret)
 		iox_attachment_over();
 	if (r < 0)
 		return r;
-	*ret = &att; /* a token: there is only the one */
+	*ret = &att; /* a token: there is only this one */
 	return 0;
 }
 
@@ -548,12 +568,12 @@ void iox_detach(void *back, bool dead)
 	pthread_mutex_unlock(&att.lock);
 }
 
-/* At exit of the process that loaded us; iceoryx's own destructors do not run. */
+/* At exit of the host process; iceoryx's own destructors do not run. */
 __attribute__((destructor)) static void at_exit(void)
 {
 	if (!iox_own_process() || !atomic_load(&att.started) || att.status == ATT_SPENT)
 		return;
-	state_to_stale(); /* threads that still run stay out of the ports RouDi frees now */
+	state_to_stale(); /* threads that still run must not enter ports that RouDi frees now */
 	iox_set_quiet(true);
 	farewell();
 }
@@ -577,7 +597,7 @@ const char *iox_end_error(void *back)
 	return iox_error_name(atomic_load(&iox_report.error));
 }
 
-/* While no creation waits for one: under the lock none can begin. */
+/* Checked while no creation waits for an answer: under the lock none can begin. */
 bool iox_stray(void *back)
 {
 	struct pollfd p = { .fd = iox_own_socket(), .events = POLLIN };

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hooks of the module: functions under names that iceoryx imports, found before the real ones because
- * the module comes first in its link namespace. They turn aborts into results, bound every wait for
- * RouDi, close descriptors on exec and keep exit() of a program or of its forked child away from
- * iceoryx's destructors.
+ * Hooks of the module: functions under names that iceoryx imports, found before the real ones because the module comes
+ * first in its link namespace. They turn aborts into results, bound every wait for RouDi, close descriptors on exec,
+ * and keep exit() of a program or of its forked child away from iceoryx's destructors.
  *
- * Thread: whichever thread iceoryx is in.
+ * Thread: any thread that iceoryx runs in.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,10 +29,11 @@
 #include "iox_stopped.h"
 #include "ipc_iox_int.h"
 
-#define ERROR_COUNT      167u /* iceoryx 2.0.3 */
-#define HELD_MAX         64
-#define RETRY_MS         10                 /* between two tries to reach the next one */
-#define ERROR_TERMINATED (ERROR_COUNT - 1u) /* std::terminate, a failed assertion: no number of their own */
+#define ERROR_COUNT 167u /* iceoryx 2.0.3 */
+#define HELD_MAX    64
+#define RETRY_MS    10 /* interval of attempts to reach the next RouDi */
+/* for std::terminate and failed assertions, which have no number of their own */
+#define ERROR_TERMINATED (ERROR_COUNT - 1u)
 
 enum { LEVEL_FATAL = 0, LEVEL_SEVERE = 1 };
 
@@ -89,8 +89,8 @@ void iox_guard_del(struct iox_guard *g)
 }
 
 /*
- * Nobody will come back to unlock what this thread holds, and RouDi must not wait for it; nor must the thread's list of robust
- * mutexes, which the kernel and libc walk, lead into segments that are unmapped later.
+ * Unlocks what this thread holds, as it never comes back to do so and RouDi must not wait for it. Also the thread's
+ * list of robust mutexes, which the kernel and libc walk, must not lead into segments that are unmapped later.
  */
 static void unlock_all(void)
 {
@@ -105,13 +105,13 @@ static void unlock_all(void)
 		char *m = (char *)at + head->futex_offset; /* libc's pthread_mutex_t begins with the futex */
 
 		at = at->next;
-		if (iox_seg_has(m)) /* the others are the host program's */
+		if (iox_seg_has(m)) /* the others belong to the host program */
 			while (pthread_mutex_unlock((pthread_mutex_t *)(void *)m) == 0)
 				;
 	}
 }
 
-/* FATAL must not return into iceoryx (it would go on with what it just found broken). */
+/* Leaves iceoryx after a FATAL error, which must not return (iceoryx would go on with what it just found broken). */
 _Noreturn static void leave_iceoryx(void)
 {
 	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
@@ -127,7 +127,7 @@ _Noreturn static void leave_iceoryx(void)
 	iox_fatal_unguarded();
 }
 
-/* A library has no place for it; RouDi meets the same lock. */
+/* Dropped: a library has no place for it, and RouDi waits for the same lock and reports it. */
 void iox_stopped_say(const char *line)
 {
 	(void)line;
@@ -152,7 +152,7 @@ HOOK _Noreturn void hook_abort(void) __asm__("abort");
 HOOK _Noreturn void hook_assert(const char *text, const char *file, unsigned int line,
 				const char *function) __asm__("__assert_fail");
 
-/* Also the end of std::terminate. */
+/* std::terminate ends here too. */
 _Noreturn void hook_abort(void)
 {
 	atomic_store(&iox_report.error, ERROR_TERMINATED);
@@ -169,9 +169,9 @@ _Noreturn void hook_assert(const char *text, const char *file, unsigned int line
 }
 
 /*
- * iceoryx registers its static destructors here, with some that deregister the process and unlink its
- * files: fatal in a forked child, a race with running threads in the parent. None is registered; what
- * has to be done at exit the module does itself.
+ * iceoryx registers its static destructors here, some of which deregister the process and unlink its files: fatal in a
+ * forked child, a race with running threads in the parent. None is registered; the module itself does what is needed at
+ * exit.
  */
 HOOK int hook_atexit(void (*fn)(void *), void *arg, void *dso) __asm__("__cxa_atexit");
 
@@ -195,7 +195,7 @@ static bool is_heartbeat(const void *buf, size_t n)
 	return n >= 3 && memcmp(buf, "17,", 3) == 0;
 }
 
-/* ENOTCONN: a datagram socket whose peer was found dead reports ECONNREFUSED once, from then on it has none. */
+/* ENOTCONN: a datagram socket whose peer has died reports ECONNREFUSED once, and is then not connected. */
 static bool refused(int e)
 {
 	return e == ECONNREFUSED || e == ENOENT || e == ECONNRESET || e == EPIPE || e == ENOTCONN;
@@ -214,7 +214,7 @@ static int roudi_stat(struct stat *ret)
 	return stat(iox_roudi_address().sun_path, ret);
 }
 
-/* Which RouDi the registration went to; another one will not answer it. */
+/* The RouDi to which the registration went; another one will not answer it. */
 static _Atomic ino_t asked;
 
 static ino_t roudi_now(void)
@@ -225,8 +225,8 @@ static ino_t roudi_now(void)
 }
 
 /*
- * RouDi died while this process was registering. The socket stays connected to the dead one, and iceoryx tries it
- * again for a minute without a pause; the next RouDi is at the same place, though.
+ * RouDi died while this process was registering. The socket stays connected to the dead one, and iceoryx would retry it
+ * for a minute without a pause; but the next RouDi has the same address.
  */
 static ssize_t send_to_the_next(int fd, const void *buf, size_t n, int flags)
 {
@@ -239,7 +239,10 @@ static ssize_t send_to_the_next(int fd, const void *buf, size_t n, int flags)
 	return -1;
 }
 
-/* As long as iox_report.waits is set, the one who waits for the worker leaves the bound to us. Not while it registers. */
+/*
+ * While iox_report.waits is set, the thread that waits for the worker leaves the time limit to this code. Not while it
+ * registers.
+ */
 static void wait_begin(struct proc_wait *w, int64_t bound_ms)
 {
 	iox_wait_begin(w, bound_ms, true);
@@ -251,7 +254,10 @@ static void wait_end(void)
 	atomic_store(&iox_report.waits, false);
 }
 
-/* A slice, or until it is ready: > 0. Looks once more where the time is used up: we may have been without a CPU since the last look. */
+/*
+ * Waits one slice, or until the descriptor is ready: > 0. Polls once more when the time is used up: this thread may
+ * have been without a CPU since the last poll.
+ */
 static int wait_slice(struct proc_wait *w, struct pollfd *p)
 {
 	int64_t now = iox_mono_now_ns();
@@ -260,7 +266,10 @@ static int wait_slice(struct proc_wait *w, struct pollfd *p)
 	return poll(p, 1, over ? 0 : (int)((proc_wait_until(w) - now + 999999) / 1000000));
 }
 
-/* RouDi's queue holds ten messages; after a restart all want in, and whoever is woken may find it full again. */
+/*
+ * RouDi's queue holds ten messages; after a restart all processes attach at once, and a woken one may find it full
+ * again.
+ */
 static ssize_t send_when_there_is_room(int fd, const void *buf, size_t n, int flags, const struct sockaddr *to,
 				       socklen_t to_len)
 {
@@ -299,10 +308,10 @@ ssize_t hook_sendto(int fd, const void *buf, size_t n, int flags, const struct s
 		iox_roudi_gone();
 		errno = e;
 	}
-	return heartbeat ? (ssize_t)n : r; /* a lost heartbeat would only be complained about */
+	return heartbeat ? (ssize_t)n : r; /* iceoryx would only complain about a lost heartbeat */
 }
 
-/* The shorter of what iceoryx set on the socket and our bound. */
+/* The shorter of iceoryx's time-out on the socket and IOX_REPLY_MS. */
 static int wait_ms(int fd, bool *ret_bounded_by_us)
 {
 	struct timeval tv = { 0 };
@@ -316,7 +325,7 @@ static int wait_ms(int fd, bool *ret_bounded_by_us)
 	return *ret_bounded_by_us ? IOX_REPLY_MS : (int)ms;
 }
 
-/* A datagram socket does not report that the other end died: ask its address. */
+/* A datagram socket does not report that its peer died: connect to its address. */
 static bool roudi_dead(void)
 {
 	const struct sockaddr_un a = iox_roudi_address();
@@ -356,7 +365,7 @@ ssize_t hook_recvfrom(int fd, void *buf, size_t n, int flags, struct sockaddr *f
 	return -1;
 }
 
-/* ---- descriptors: close on exec, and which segments are ours ---- */
+/* ---- descriptors: close on exec, and the segments of this attachment ---- */
 
 HOOK int hook_socket(int domain, int type, int protocol) __asm__("_Z10iox_socketiii");
 HOOK int hook_bind(int fd, const struct sockaddr *at, socklen_t len) __asm__("_Z8iox_bindiPK8sockaddrj");
@@ -375,7 +384,7 @@ int hook_socket(int domain, int type, int protocol)
 	return fd;
 }
 
-/* RouDi's group, to which our files are given; (gid_t)-1: nothing to do. Whether we are in it was looked at before. */
+/* RouDi's group, which is set on this process's files; (gid_t)-1: nothing to do. Membership was checked before. */
 static gid_t roudi_group(void)
 {
 	struct stat st;
@@ -390,7 +399,7 @@ int iox_own_socket(void)
 	return atomic_load(&own_socket);
 }
 
-/* RouDi, another user perhaps, answers into our socket, which is open to our user and our primary group. */
+/* RouDi, which may run as another user, answers into this socket, which is open to this user and its primary group. */
 int hook_bind(int fd, const struct sockaddr *at, socklen_t len)
 {
 	struct sockaddr_un buf;
@@ -407,11 +416,11 @@ int hook_bind(int fd, const struct sockaddr *at, socklen_t len)
 	return r;
 }
 
-/* By our lock simd knows whether we have died, so simd must be able to open it. */
+/* By this process's lock file simd finds out whether it has died, so simd must be able to open it. */
 int hook_open(const char *path, int flags, mode_t mode)
 {
-	bool shared =
-		(flags & O_CREAT) && strncmp(path, "/tmp/", 5) == 0; /* somebody may have made a link of that name */
+	/* another user may have made a link of that name */
+	bool shared = (flags & O_CREAT) && strncmp(path, "/tmp/", 5) == 0;
 	char buf[PLANE_PATH_MAX];
 	const char *at = iox_plane_path(path, buf);
 	int fd;
@@ -437,8 +446,8 @@ int hook_shm_open(const char *name, int flags, mode_t mode)
 }
 
 /*
- * A process that locks what it will map (mlockall with MCL_FUTURE) would make a page of all that a segment could ever have, and fill
- * /dev/shm. So nobody may touch it before it is unlocked again.
+ * In a process that locks its future mappings (mlockall with MCL_FUTURE), mapping would make a page for everything that
+ * a segment could ever hold, and fill /dev/shm. So the mapping is inaccessible until it is unlocked again.
  */
 static void *map_segment(void *hint, size_t size, int prot, int flags, int fd, off_t off)
 {
@@ -466,8 +475,8 @@ void *hook_mmap(void *hint, size_t size, int prot, int flags, int fd, off_t off)
 }
 
 /*
- * iceoryx reads CLOCK_REALTIME and waits until a moment of it. When somebody sets the clock back by an hour, a wait of a second would
- * last an hour. So in this namespace that clock is CLOCK_MONOTONIC, which nobody sets.
+ * iceoryx reads CLOCK_REALTIME and waits until a moment of it. If that clock is set back by an hour, a wait of a second
+ * would last an hour. So in this namespace it is CLOCK_MONOTONIC, which cannot be set.
  */
 HOOK int hook_clock_gettime(clockid_t clock, struct timespec *ret) __asm__("clock_gettime");
 HOOK int hook_sem_timedwait(sem_t *sem,
@@ -494,8 +503,8 @@ struct birth {
 };
 
 /*
- * An exception, such as that there is no memory, takes memory of its thread's own the first time: where there is none then, libc ends
- * the process. So a thread has it, and a place to allocate from, before whoever starts it goes on.
+ * An exception, such as for lack of memory, allocates per-thread memory the first time: if there is none then, libc
+ * ends the process. So each thread allocates that, and a place for exceptions, before its creator goes on.
  */
 static void *be_born(void *arg)
 {
@@ -512,7 +521,7 @@ static void *be_born(void *arg)
 	return fn(fn_arg);
 }
 
-/* Of std::thread, which throws where there is none. */
+/* For std::thread, which throws if the creation fails. */
 HOOK int hook_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*fn)(void *),
 			     void *arg) __asm__("pthread_create");
 
@@ -534,7 +543,10 @@ int hook_pthread_create(pthread_t *ret, const pthread_attr_t *attr, void *(*fn)(
 	return e;
 }
 
-/* A file in /proc for a name that nobody needs: without a descriptor for it iceoryx would end the process. */
+/*
+ * Sets a thread's name by a file in /proc: without a descriptor for it iceoryx would end the process, for a name that
+ * is not needed.
+ */
 HOOK int hook_setname(pthread_t thread, const char *name) __asm__("_Z22iox_pthread_setname_npmPKc");
 
 int hook_setname(pthread_t thread, const char *name)
@@ -552,11 +564,11 @@ int hook_flock(int fd, int op)
 	do
 		r = flock(fd, op);
 	while (r < 0 && errno != EWOULDBLOCK &&
-	       iox_start_lacks(errno, "the lock of a file")); /* somebody has that lock */
+	       iox_start_lacks(errno, "the lock of a file")); /* another process has that lock */
 	return r;
 }
 
-/* operator new: what it throws in a start, nothing catches. */
+/* operator new: an exception that it throws during the start is not caught. */
 HOOK void *hook_new(size_t n) __asm__("_Znwm");
 
 void *hook_new(size_t n)

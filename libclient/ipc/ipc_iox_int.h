@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private to the module ipc_iox.so: hooks, guards and the segments of this attachment. The module is loaded
- * into a link namespace of its own, so its statics are the state of exactly one attachment.
+ * Private to the module ipc_iox.so: hooks, guards and the segments of this attachment. The module is loaded into a link
+ * namespace of its own, so its statics are the state of exactly one attachment.
  */
 #ifndef IPC_IOX_INT_H
 #define IPC_IOX_INT_H
@@ -16,20 +16,23 @@
 #include "ipc_ops.h"
 #include "proc_cpu.h"
 
-/* The bound of one answer of RouDi, and of the whole creation that waits for it: proc_wait, so time without a CPU is excused. */
+/*
+ * Limit for one answer of RouDi, and for the whole creation that waits for it: by proc_wait, so time without a CPU is
+ * excused.
+ */
 #define IOX_REPLY_MS  900
 #define IOX_CREATE_MS 990
-#define IOX_PROMPT_MS 500 /* for a RouDi without a CPU of who is prompt */
-#define IOX_SLOW_MS   20  /* the same, where the creation before was late too */
-#define IOX_KEEP_MS   300 /* what was made late, for who asked for it; who is prompt asks again sooner */
+#define IOX_PROMPT_MS 500 /* limit of a prompt caller while RouDi has no CPU */
+#define IOX_SLOW_MS   20  /* the same, if the previous creation was late too */
+#define IOX_KEEP_MS   300 /* how long a late result is kept for its caller; a prompt caller asks again sooner */
 
 /*
- * Around every call into iceoryx: a FATAL error of iceoryx leaves through it instead of aborting the
- * process. Owned by a port, or by the worker; linked once, never freed while iceoryx can run in it.
+ * Around every call into iceoryx: a FATAL error of iceoryx leaves through it instead of aborting the process. Owned by
+ * a port, or by the worker; linked once, never freed while iceoryx can run in it.
  */
 struct iox_guard {
 	_Atomic uintptr_t owner; /* pthread_self() of the thread inside, 0 none */
-	void *env[5];            /* of __builtin_setjmp: four words at most, no signal mask, half the cost of setjmp */
+	void *env[5];            /* for __builtin_setjmp: at most four words, no signal mask, half the cost of setjmp */
 	struct iox_guard *next;  /* guards, newest first */
 };
 
@@ -46,7 +49,7 @@ static inline void iox_guard_leave(struct iox_guard *g)
 	atomic_store_explicit(&g->owner, 0, memory_order_relaxed);
 }
 
-/* The module links nothing of ours, so this is its own. */
+/* The module does not link libclient's base, so this is its own. */
 static inline int64_t iox_mono_now_ns(void)
 {
 	struct timespec t;
@@ -55,7 +58,7 @@ static inline int64_t iox_mono_now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* What the hooks report. Set by the worker's calls into iceoryx, read after them by the worker. */
+/* What the hooks report: set during the worker's calls into iceoryx, read after them by the worker. */
 struct iox_report {
 	_Atomic uint32_t error;  /* last SEVERE or FATAL error, 0 none: index into iceoryx's table */
 	_Atomic bool unanswered; /* a reply of RouDi did not come in time */
@@ -67,20 +70,21 @@ extern struct iox_report iox_report;
 /* iceoryx's name of an error; static. */
 const char *iox_error_name(uint32_t error);
 
-/* RouDi must not be spoken to any more: heartbeats and requests are swallowed. */
+/* Once set, RouDi gets no more messages: heartbeats and requests are swallowed. */
 void iox_set_quiet(bool quiet);
 /* Called by the hooks when RouDi's socket refuses: the attachment is over. */
 void iox_roudi_gone(void);
 /*
- * A call of the worker's failed with e. True: for want of something that may be there later, and the attachment is being started: call
- * again. Whoever waited for the start has been told, and the next who attaches has let it go on. what: a few words, copied.
+ * Called when a call of the worker's failed with e. Returns true if it failed for lack of a resource that may be
+ * available later, and the attachment is being started: repeat the call. Before that, the caller that waits for the
+ * start gets the error, and the next attach continues the start. what: a few words, copied.
  */
 bool iox_start_lacks(int e, const char *what);
-/* Called on the thread of a FATAL error that has no guard: the worker. Does not return. */
+/* Called on the worker's thread for a FATAL error outside a guard. Does not return. */
 _Noreturn void iox_fatal_unguarded(void);
 /* RouDi's socket in this attachment's plane. */
 struct sockaddr_un iox_roudi_address(void);
-/* The socket at which RouDi answers; -1: not yet. */
+/* The socket at which RouDi answers; -1: not open yet. */
 int iox_own_socket(void);
 /* Whether this is the process that loaded the module, not a fork of it. */
 bool iox_own_process(void);
@@ -89,7 +93,7 @@ bool iox_own_process(void);
 
 enum iox_job_kind { JOB_NONE, JOB_START, JOB_PUB, JOB_SUB, JOB_WAITER, JOB_POOLS };
 
-/* One request to the worker. Its strings lie here, so a caller may give up waiting. */
+/* One request to the worker. Contains its strings, so a caller may give up waiting. */
 struct iox_job {
 	enum iox_job_kind kind;
 	bool done;
@@ -101,21 +105,21 @@ struct iox_job {
 
 /* On the worker; in ipc_iox.c. */
 int iox_run_job(struct iox_job *j);
-/* A port that was made and that nobody wants. */
+/* Destroys a port that is no longer needed. */
 void iox_drop_port(const struct iox_job *j);
 /*
- * Runs a creation on the worker, bounded; a sentence about `what` in why. Takes j->out, and sets it: to what was made, maybe
- * for an earlier caller; to NULL where it was not taken.
+ * Runs a creation on the worker, in bounded time; a sentence about `what` in why. Takes j->out, and sets it: to the
+ * created object, maybe that of an earlier call; to NULL if it was not taken.
  */
 int iox_create(struct iox_job *j, struct ipc_text *why, const char *what);
-/* errno of what the hooks reported during the present job. */
+/* The errno for what the hooks reported during the present job. */
 int iox_error_of(int fallback);
-/* This attachment is over: the ipc goes stale, waiters wake, RouDi is not spoken to. */
+/* Ends this attachment: the ipc goes stale, waiters wake, RouDi gets no more messages. */
 void iox_attachment_over(void);
 bool iox_attachment_dead(void);
 bool iox_attachment_started(void);  /* registered with RouDi, once */
 const char *iox_runtime_name(void); /* set by the time it is registered */
-/* A wait for RouDi, of so many ms that count. excused: time in which it had no CPU does not. */
+/* Begins a wait for RouDi of at most bound_ms. excused: time in which RouDi had no CPU does not count. */
 void iox_wait_begin(struct proc_wait *w, int64_t bound_ms, bool excused);
 /* In ipc_iox.c. */
 void iox_wake_waiters(void);
@@ -137,7 +141,7 @@ struct iox_seg {
 	dev_t dev;
 	ino_t ino;
 	bool mgmt;
-	int fd;           /* iceoryx's, which keeps it; -1: closed */
+	int fd;           /* iceoryx's descriptor, which keeps it; -1: closed */
 	const char *base; /* NULL: not mapped */
 	size_t size;
 	bool writable;
@@ -145,18 +149,21 @@ struct iox_seg {
 
 void iox_seg_note(const char *name, int fd);
 void iox_seg_mapped(int fd, const char *base, size_t size, bool writable);
-/* The payload and the management segment: 0, or -ENOENT (none is mapped). */
+/* Find the payload and the management segment: 0, or -ENOENT (none is mapped). */
 int iox_seg_payload(struct iox_seg *ret);
 int iox_seg_mgmt(struct iox_seg *ret);
-/* Whether an address lies in one of them. */
+/* Whether an address lies in one of the segments. */
 bool iox_seg_has(const void *p);
-/* Whether the management segment now in the plane is the one of this attachment. */
+/* Whether the plane's management segment is still the one of this attachment. */
 bool iox_seg_current(void);
-/* Unmap and close all: for an attachment that is over, when nobody looks at it any more. */
+/* Unmaps and closes all: for an attachment that is over and not used any more. */
 void iox_seg_drop(void);
-/* Maps what lies there in the management segment, if that can be: a port before its first message. */
+/* Maps the pages at p in the management segment, if possible: of a port before its first message. */
 void iox_seg_map(const void *p, size_t n);
-/* Populates a range of the payload, or what has been written of the management segment (0 bytes), until the deadline of CLOCK_MONOTONIC, 0 none. */
+/*
+ * Populates a range of the payload, or the written part of the management segment (0 bytes), until the deadline of
+ * CLOCK_MONOTONIC, 0 none.
+ */
 int iox_seg_prefault(uint64_t at, uint64_t bytes, int64_t until_mono_ns);
 
 #endif

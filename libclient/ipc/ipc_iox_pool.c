@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See ipc_iox_pool.h. What a death leaves behind:
+ * See ipc_iox_pool.h. A process that dies leaves:
  *
  *   a chunk whose count is too high     its origin is the dead port, or still 0
  *   a chunk that no entry points to     taken from the free list, its entry not made yet
- *   an entry whose count is 0           counted down, not put back; with its chunk or, that being back, alone
- *   a chunk that no port refers to      whosever it is: the references were in the hand of the dead
+ *   an entry whose count is 0           counted down, not put back; with its chunk or, if that was put back, alone
+ *   a chunk that no port refers to      of any origin: the dead process held the references
  *
- * A reference that lasts is one word in a port (its loans, its history, the slot sent last; a queue, what was taken from it), the
- * same for all kinds of ports. So the last kind is found by looking for such words in all of the management segment; Words that a
- * queue has left behind are known by its list of free places; what else is stale hides a lost slot until it is written over, and never
- * the reverse.
+ * A lasting reference is one word in a port (its loans, its history, the slot sent last; a queue, what was taken from
+ * it), the same for all kinds of ports. So the last kind is found by searching for such words in all of the management
+ * segment. Words that a queue has left behind are recognised by its list of free places; other stale words hide a lost
+ * slot until they are overwritten, but never make a used slot look lost.
  *
- * All but the first with an origin are also, for some hundred nanoseconds, what a living process does. So these are suspects
- * only, each with the number of the scan since which it has been one in every scan, with the same contents. When they may be
- * freed the caller decides: see ipc_scan(). A chunk that goes round has another sequence number each time.
+ * All but the first with an origin also occur in a living process, for some hundred nanoseconds. So they are only
+ * suspects, each with the number of the scan since which it has been one in every scan, with the same contents. The
+ * caller decides when they may be freed: see ipc_scan(). A chunk that is in use has another sequence number each time.
  */
 #include "ipc_iox_pool.h"
 
@@ -28,35 +28,35 @@
 #include "ipc_iox_layout.h"
 
 #define CHUNKS_MAX (1u << 22)
-#define TRIES_MAX  1000 /* to put one index back, against others that do the same */
+#define TRIES_MAX  1000 /* attempts to put one index back while other processes do the same */
 
-/* A free list and what it hands out. */
+/* A free list and its objects. */
 struct pool {
 	char *memory;
 	uint32_t chunk, count;
-	uint32_t first;         /* of its chunks, in the arrays of struct iox_pools */
-	uint32_t high;          /* none behind it has been out: they go out in order */
-	_Atomic uint32_t *next; /* of each index, in the free list; `invalid`: it is out */
+	uint32_t first;         /* index of its first chunk in the arrays of struct iox_pools */
+	uint32_t high;          /* no object from here on has been out: they are handed out in order */
+	_Atomic uint32_t *next; /* for each index, the next one in the free list; `invalid`: it is out */
 	_Atomic uint64_t *head;
-	_Atomic uint32_t *used, *min_free; /* iceoryx's gauges, which drift with each death */
+	_Atomic uint32_t *used, *min_free; /* iceoryx's gauges, which drift with each process that dies */
 	uint32_t invalid;
 };
 
-/* What has been a suspect since when, with which contents. */
+/* A suspect: since when, and with which contents. */
 struct suspect {
-	uint32_t since; /* number of a scan; 0: it is none */
+	uint32_t since; /* number of a scan; 0: not a suspect */
 	uint64_t mark;
 };
 
 struct iox_pools {
 	struct ipc_segment mgmt, payload;
 	int mgmt_fd;
-	uint64_t mgmt_id, payload_id; /* of relative pointers */
+	uint64_t mgmt_id, payload_id; /* segment ids in relative pointers */
 	struct pool entries, pool[IOX_POOLS_MAX];
 	uint32_t n_pools, n_chunks, scans;
 	struct suspect *entry_suspects, *chunk_suspects;
-	uint8_t *out, *owned; /* a byte a chunk */
-	uint8_t *marked;      /* a byte an entry: a port refers to it */
+	uint8_t *out, *owned; /* one byte per chunk */
+	uint8_t *marked;      /* one byte per entry: a port refers to it */
 };
 
 /* ---- reading ---- */
@@ -78,7 +78,7 @@ static bool inside(const struct ipc_segment *s, const void *p, uint64_t size)
 	return s->base && at >= base && size <= s->size && at - base <= s->size - size && at % 8 == 0;
 }
 
-/* What the relative pointer at `at` refers to, if that lies in s; NULL: it does not. */
+/* The target of the relative pointer at `at`, if it lies in s; else NULL. */
 static char *follow(const struct ipc_segment *s, uint64_t id, const char *at, uint64_t size)
 {
 	uint64_t offset = get64(at + 8);
@@ -98,7 +98,7 @@ static char *chunk_of(const struct pool *p, uint32_t i)
 	return p->memory + (uint64_t)i * p->chunk;
 }
 
-/* Which chunk a header is of; NULL: of none. */
+/* The pool and index of the chunk with that header; NULL: not a chunk. */
 static struct pool *find_chunk(struct iox_pools *p, const char *header, uint32_t *ret)
 {
 	for (uint32_t k = 0; k < p->n_pools && header; k++) {
@@ -185,7 +185,10 @@ static uint64_t packed(const struct iox_pools *p, const char *entry)
 	return p->mgmt_id | (uint64_t)(entry - p->mgmt.base) << 16;
 }
 
-/* The proof: the entry of the slot that was sent, with the port's number as its origin, and the port refers to it. */
+/*
+ * The proof: the walk finds the entry of the slot that was sent, with the port's number as its origin, and the port
+ * refers to it.
+ */
 static bool finds(const struct iox_pools *p, const char *header, const char *port)
 {
 	for (uint32_t i = 0; i < p->entries.count; i++) {
@@ -232,7 +235,7 @@ int iox_pools_open(const struct iox_pools_where *w, struct ipc_text *why, struct
 	p->mgmt_fd = w->mgmt_fd;
 	p->payload = w->payload;
 	r = open_all(p, w, why);
-	if (r == 0) { /* calloc: memory that is only compared with zero costs none */
+	if (r == 0) { /* calloc: pages that are only compared with zero use no memory */
 		p->entry_suspects = calloc(p->n_chunks, sizeof(*p->entry_suspects));
 		p->chunk_suspects = calloc(p->n_chunks, sizeof(*p->chunk_suspects));
 		p->out = calloc(p->n_chunks, 1);
@@ -280,7 +283,7 @@ unsigned int iox_pools_gauges(const struct iox_pools *p, struct ipc_pool *ret, u
 
 /* ---- freeing ---- */
 
-/* Back into the free list, as LoFFLi::push() does it: the list's readers see either all of it or nothing. */
+/* Puts an index back into the free list, as LoFFLi::push() does: other processes see either all of it or nothing. */
 static bool put_back(struct pool *p, uint32_t i)
 {
 	uint64_t head = atomic_load_explicit(p->head, memory_order_acquire);
@@ -302,7 +305,9 @@ static bool put_back(struct pool *p, uint32_t i)
 	return false;
 }
 
-/* The last reference goes: whoever has changed the count since it was read has it, and nothing happens. */
+/*
+ * Drops the last reference; does nothing if another process has changed the count since it was read, and so holds it.
+ */
 static bool free_owned(struct iox_pools *p, uint32_t entry, uint64_t count, struct pool *q, uint32_t chunk)
 {
 	_Atomic uint64_t *at = (_Atomic uint64_t *)(uintptr_t)(chunk_of(&p->entries, entry) + IOX_ENTRY_COUNT);
@@ -324,7 +329,7 @@ static bool listed(const uint64_t *v, uint32_t n, uint64_t origin)
 	return false;
 }
 
-/* True: it has been one, unchanged, for long enough. */
+/* Returns true if it has been a suspect, unchanged, for long enough. */
 static bool suspect(const struct iox_pools *p, struct suspect *s, uint64_t mark, const struct ipc_scan_order *o,
 		    struct ipc_scan *ret)
 {
@@ -343,7 +348,7 @@ static void clear(struct suspect *s)
 		s->since = 0;
 }
 
-/* Differs when the chunk has been used again meanwhile. */
+/* Changes when the chunk is used again. */
 static uint64_t mark_of(const char *header, uint64_t count)
 {
 	uint64_t m = origin_of(header) * 31 + get64(header + IOX_HEADER_SEQUENCE);
@@ -386,7 +391,7 @@ static uint64_t load(const uint64_t *at)
 	return get64((const char *)at);
 }
 
-/* Where each place lies in the list of free ones, + 1; 0: it does not. */
+/* The position of each place in the list of free ones, + 1; 0: not in the list. */
 static void free_places(const struct iox_queue *q, uint64_t ret[IOX_QUEUE_MAX])
 {
 	const uint64_t *unused = (const uint64_t *)(const void *)((const char *)q - IOX_QUEUE_AT + IOX_QUEUE_UNUSED);
@@ -399,11 +404,11 @@ static void free_places(const struct iox_queue *q, uint64_t ret[IOX_QUEUE_MAX])
 		if (cell / IOX_QUEUE_MAX == at / IOX_QUEUE_MAX)
 			ret[cell % IOX_QUEUE_MAX] = at + 1;
 	}
-	for (uint64_t i = 0; i < n && i < IOX_QUEUE_MAX; i++) /* beyond its capacity: free for good */
+	for (uint64_t i = 0; i < n && i < IOX_QUEUE_MAX; i++) /* beyond its capacity: always free */
 		ret[load(&unused[i]) % IOX_QUEUE_MAX] = UINT64_MAX;
 }
 
-/* A place that was free before its word was read, and is so still, refers to nothing. */
+/* A place that was free before its word was read, and still is, refers to nothing. */
 static void mark_queue(struct iox_pools *p, const struct iox_queue *q)
 {
 	uint64_t place[IOX_QUEUE_MAX], word[IOX_QUEUE_MAX], first;
@@ -418,8 +423,8 @@ static void mark_queue(struct iox_pools *p, const struct iox_queue *q)
 }
 
 /*
- * The queue whose lock has that word; NULL: none. Its first push has marked it: before that it may have stale words of one that was
- * there earlier.
+ * The queue whose lock contains that word; NULL: none. The queue's first push sets the mark: before that it may have
+ * stale words of an earlier queue.
  */
 static const struct iox_queue *queue_of(const struct iox_pools *p, const char *at, uint64_t word)
 {
@@ -454,7 +459,7 @@ static void mark_from(struct iox_pools *p, const char *from, const char *end)
 	}
 }
 
-/* A page that was never written is not made by reading it. */
+/* Skips pages that were never written, so that reading does not allocate them. */
 static void mark_written(struct iox_pools *p, const char *from, const char *end)
 {
 	off_t at = from - p->mgmt.base, stop = end - p->mgmt.base, hole = stop;
@@ -472,7 +477,7 @@ static void mark_written(struct iox_pools *p, const char *from, const char *end)
 	}
 }
 
-/* All words but the entries themselves. */
+/* Searches everything except the entries themselves. */
 static void mark(struct iox_pools *p)
 {
 	memset(p->marked, 0, p->entries.high);
@@ -480,7 +485,7 @@ static void mark(struct iox_pools *p)
 	mark_written(p, p->entries.memory + (uint64_t)p->entries.chunk * p->entries.count, p->mgmt.base + p->mgmt.size);
 }
 
-/* An entry with references to a chunk. */
+/* Checks an entry with references to a chunk. */
 static void scan_owner(struct iox_pools *p, uint32_t entry, uint64_t count, struct pool *q, uint32_t chunk,
 		       const struct ipc_scan_order *o, struct ipc_scan *ret)
 {
@@ -492,14 +497,20 @@ static void scan_owner(struct iox_pools *p, uint32_t entry, uint64_t count, stru
 
 	p->owned[q->first + chunk] = 1;
 	if (!dead && !nobodys) {
-		/* without marks it is not known whether a port refers to it: one that was a suspect for that stays one */
+		/*
+		 * without marks it is unknown whether a port refers to it: one that was a suspect for that reason stays
+		 * one
+		 */
 		if (o->marks || ours || p->entry_suspects[entry].mark != mark_of(header, count))
 			clear(&p->entry_suspects[entry]);
 	} else if (dead || suspect(p, &p->entry_suspects[entry], mark_of(header, count), o, ret))
 		ret->freed += free_owned(p, entry, count, q, chunk);
 }
 
-/* One without goes alone: where it points to may be another's by now. Its own chunk is found as one that nobody has. */
+/*
+ * An entry without references is freed alone: its chunk may belong to another entry by now. If not, scan_chunk() finds
+ * the chunk.
+ */
 static void scan_entry(struct iox_pools *p, uint32_t i, const struct ipc_scan_order *o, struct ipc_scan *ret)
 {
 	const char *e = chunk_of(&p->entries, i), *header;
@@ -520,7 +531,7 @@ static void scan_entry(struct iox_pools *p, uint32_t i, const struct ipc_scan_or
 		put_back(&p->entries, i);
 }
 
-/* A chunk that was out before the entries were looked at, and is so still, though none of them is its own. */
+/* Checks a chunk that was out before the entries were read, and still is, though no entry points to it. */
 static void scan_chunk(struct iox_pools *p, struct pool *q, uint32_t i, const struct ipc_scan_order *o,
 		       struct ipc_scan *ret)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pools of iceoryx 2.0.3 as they lie in shared memory: which chunks are out, who owns them, which are lost.
+ * The pools of iceoryx 2.0.3 in shared memory: which chunks are out, which ports own them, which are lost.
  *
- * Where things lie is known of Debian's build (tests/abi holds it against its headers) and proved at run time: the walk
- * from a publisher's port has to arrive at the slot which that publisher has just sent. Nothing here includes or calls iceoryx.
+ * The layout is that of Debian's build (tests/abi checks it against its headers) and is verified at run time: the walk
+ * from a publisher's port must arrive at the slot which that publisher has just sent. Nothing here includes or calls
+ * iceoryx.
  *
- * Trust: what is read later may have been written by anybody. Geometry is checked once, against the segments, and kept; an index
- * or an offset that comes from shared memory is compared with it before use; no loop is longer than the pools are.
+ * Trust: data read later may have been written by any process. Geometry is checked once, against the segments, and
+ * kept; an index or an offset from shared memory is checked before use; no loop is longer than the pools are.
  *
  * Thread: one at a time.
  */
@@ -19,12 +20,13 @@ struct iox_pools;
 
 struct iox_pools_where {
 	struct ipc_segment mgmt, payload;
-	int mgmt_fd; /* of the first, borrowed: only what has been written is looked at, the rest may have no memory; -1: all of it */
+	/* of mgmt, borrowed: only written pages are read, the others may have no memory; -1: read all of it */
+	int mgmt_fd;
 	const void *port;   /* PublisherPortData of this process */
 	const void *header; /* ChunkHeader of the slot that it sent last */
 };
 
-/* -EPROTO: this is not the layout that we know; what does not fit in why. -ENOMEM. */
+/* -EPROTO: not the known layout; why says what differs. -ENOMEM. */
 int iox_pools_open(const struct iox_pools_where *w, struct ipc_text *why, struct iox_pools **ret);
 void iox_pools_close(struct iox_pools *p); /* NULL is fine */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Segments of this attachment. The C binding does not report where the payload segment is mapped; the hooks on
- * shm_open and mmap do. (/proc/self/maps would not: two attachments of one process may map the same file.)
+ * Segments of this attachment. The C binding does not report where the payload segment is mapped; the hooks on shm_open
+ * and mmap do. (/proc/self/maps would not do: two attachments of one process may map the same file.)
  *
  * Thread: the worker notes; any thread looks up (its own lock).
  */
@@ -16,7 +16,7 @@
 #include "ipc_iox_int.h"
 
 #define SEGS_MAX 8
-#define STEP     ((size_t)16 << 20) /* populated between two looks at the clock */
+#define STEP     ((size_t)16 << 20) /* bytes populated between two checks of the clock */
 #define PAGE     4096u
 
 static pthread_mutex_t segs_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -56,7 +56,7 @@ void iox_seg_mapped(int fd, const char *base, size_t size, bool writable)
 	pthread_mutex_unlock(&segs_lock);
 }
 
-/* Nothing else gets these addresses: whoever still looks there, by mistake, must not find somebody else's memory. */
+/* Keeps the addresses reserved: stray accesses must not reach other memory that is mapped there later. */
 static void unmap(struct iox_seg *s)
 {
 	if (s->base)
@@ -75,13 +75,13 @@ void iox_seg_drop(void)
 
 		unmap(s);
 		if (s->fd >= 0 && fstat(s->fd, &st) == 0 && st.st_ino == s->ino && st.st_dev == s->dev)
-			close(s->fd); /* still that segment: iceoryx never comes to close it */
+			close(s->fd); /* still that segment: iceoryx does not close it any more */
 		s->fd = -1;
 	}
 	pthread_mutex_unlock(&segs_lock);
 }
 
-/* The last one mapped, of those for writing if there are any. */
+/* The last one mapped, preferably a writable one. */
 static int find(bool mgmt, struct iox_seg *ret)
 {
 	int r = -ENOENT;
@@ -139,33 +139,34 @@ static void touch(const char *base, size_t n, bool writable)
 		const char *p = base + at;
 
 		if (writable)
-			__atomic_fetch_or((char *)(uintptr_t)p, 0, __ATOMIC_RELAXED); /* faults, changes nothing */
+			/* maps the page, changes nothing */
+			__atomic_fetch_or((char *)(uintptr_t)p, 0, __ATOMIC_RELAXED);
 		else
 			(void)*(const volatile char *)p;
 	}
 }
 
-/* -ENOMEM: there is none for pages that were freed, and who touches those gets SIGBUS. */
+/* -ENOMEM: no memory for pages that simd has freed; an access to those raises SIGBUS. */
 static int populate(const struct iox_seg *s, size_t from, size_t end, int64_t until_mono_ns)
 {
 	for (size_t at = from; at < end; at += STEP) {
 		size_t n = end - at < STEP ? end - at : STEP;
 
 		if (until_mono_ns && iox_mono_now_ns() >= until_mono_ns)
-			return 0; /* the rest faults in when used */
+			return 0; /* the rest is mapped when used */
 		if (iox_attachment_dead())
-			return 0; /* what simd has freed must not come again */
+			return 0; /* pages that simd has freed must not be allocated again */
 		if (madvise((void *)(uintptr_t)(s->base + at), n,
 			    s->writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) == 0)
 			continue;
 		if (errno != EINVAL)
 			return -ENOMEM;
-		touch(s->base + at, n, s->writable); /* before Linux 5.14 */
+		touch(s->base + at, n, s->writable); /* kernels before Linux 5.14 */
 	}
 	return 0;
 }
 
-/* What has been written of it: queues and lists of chunks, which every message touches. */
+/* Populates the written part: queues and lists of chunks, which every message uses. */
 static int populate_written(const struct iox_seg *s, int64_t until_mono_ns)
 {
 	off_t at = 0, hole;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Attachments of the iox backend. Each generation (run of RouDi) needs a fresh copy of the iceoryx libraries, because
- * their runtime can be started once and never stopped: the module is loaded with dlmopen into a link
- * namespace of its own, the first time too (a process that has iceoryx through Cyclone DDS would
- * otherwise share it, and the error hooks would not be reached: measured).
+ * their runtime can be started once and never stopped: the module is loaded with dlmopen into a link namespace of its
+ * own, the first time too (a process that has iceoryx through Cyclone DDS would otherwise share it, and the error hooks
+ * would not be reached: measured).
  *
- * Namespaces belong to the process (11, or 15 with GLIBC_TUNABLES=glibc.rtld.nns=16) and are never
- * returned, so this table is process-wide: the one mutable global of the data plane. It lets an attachment
- * be used again that was detached in good order, or whose start is still waiting for RouDi, by any application
- * of the process: under the runtime name by which RouDi knows it. So only what is attached at a time counts.
+ * Namespaces belong to the process (11, or 15 with GLIBC_TUNABLES=glibc.rtld.nns=16) and are never freed, so this table
+ * is process-wide: the one mutable global of the data plane. An attachment that was detached in good order, or whose
+ * start still waits for RouDi, is reused by any application of the process, under the runtime name by which RouDi knows
+ * it. So only simultaneous attachments count.
  *
  * Thread: any; attachments.lock.
  */
@@ -37,10 +37,10 @@
 
 struct attachment {
 	const struct ipc_ops *ops;
-	pid_t pid;                   /* that loaded it; a fork inherits the table */
-	char plane[PLANE_MAX];       /* for good */
-	char app[IPC_APP_MAX + 1];   /* whose it is, or was last */
-	char name[IPC_APP_MAX + 12]; /* for good: of the application that was first */
+	pid_t pid;                   /* process that loaded it; a fork inherits the table */
+	char plane[PLANE_MAX];       /* never changes */
+	char app[IPC_APP_MAX + 1];   /* application that uses it, or used it last */
+	char name[IPC_APP_MAX + 12]; /* never changes: made for the first application */
 };
 
 static struct {
@@ -56,7 +56,10 @@ static bool readable(const char *path)
 	return access(path, R_OK) == 0;
 }
 
-/* Beside the file that holds this code: <dir>/simd/ for an installed library, <dir>/ and <dir>/../lib/simd/ in a build. */
+/*
+ * Looks beside the file that holds this code: <dir>/simd/ for an installed library, <dir>/ and <dir>/../lib/simd/ in a
+ * build.
+ */
 static bool beside(const char *file, const char *what, char *ret, size_t n)
 {
 	static const char *const places[] = { "simd", ".", "../lib/simd", "../simd", "../../lib/simd" };
@@ -72,7 +75,7 @@ static bool beside(const char *file, const char *what, char *ret, size_t n)
 	return false;
 }
 
-/* Beside this library; beside the executable; where it was to be installed. */
+/* Looks beside this library; beside the executable; in the installation directory. */
 static bool find_object(const char *what, char *ret, size_t n)
 {
 	char exe[PATH_MAX];
@@ -121,7 +124,7 @@ static int find_module(char *ret, size_t n, struct ipc_text *why)
 
 /* ---- loading ---- */
 
-/* The loader says the cause in words alone. */
+/* The loader reports the cause only as text. */
 static int errno_in(const char *text)
 {
 	static const int causes[] = { EMFILE, ENFILE, ENOMEM, EACCES, EIO };
@@ -202,7 +205,10 @@ static int attachment_new(const char *plane, const char *app, struct ipc_text *w
 	return 0;
 }
 
-/* One of this plane that is idle or waiting: of this application, or of the others. -EEXIST: the application is attached; -ENOENT. */
+/*
+ * Finds an idle or waiting one of this plane: of this application, or of others. -EEXIST: the application is attached;
+ * -ENOENT.
+ */
 static int attachment_idle(const struct ipc_options *o, bool its_own, struct attachment **ret)
 {
 	for (unsigned int i = 0; i < attachments.n; i++) {
@@ -220,7 +226,7 @@ static int attachment_idle(const struct ipc_options *o, bool its_own, struct att
 	return -ENOENT;
 }
 
-/* Bit n: the runtime name <app>.<n> is of this process, so no other application's. */
+/* Bit n: the runtime name <app>.<n> belongs to this process, so to no other application. */
 static unsigned int own_names(const char *app)
 {
 	size_t len = strlen(app);
@@ -235,7 +241,7 @@ static unsigned int own_names(const char *app)
 	return own;
 }
 
-/* Another tag in "simd-TAG" or "NAME-TAG-ID", that nobody can have foreseen. */
+/* Chooses another, unpredictable tag in "simd-TAG" or "NAME-TAG-ID". */
 static bool new_tag(char *app)
 {
 	char tag[TAG_LEN + 1];
@@ -286,7 +292,7 @@ static int attachment_pick(const struct ipc_options *o, struct ipc_text *why, st
 	return r;
 }
 
-/* ---- fork: the child's first attach must not find the lock held by a thread that it does not have ---- */
+/* ---- fork: the child's first attach must not find the lock held by a thread that the child does not have ---- */
 
 static void lock_attachments(void)
 {
@@ -298,7 +304,10 @@ static void unlock_attachments(void)
 	pthread_mutex_unlock(&attachments.lock);
 }
 
-/* Before anybody can attach: a fork that has begun does not see handlers that another thread adds, and then finds a module half loaded. */
+/*
+ * Before any attach: a fork that has begun does not see handlers that another thread adds, and would then find a module
+ * half loaded.
+ */
 __attribute__((constructor)) static void guard_forks(void)
 {
 	(void)pthread_atfork(lock_attachments, unlock_attachments, unlock_attachments);
@@ -326,7 +335,7 @@ int ipc_load_iox(const struct ipc_options *o, struct ipc_text *why, const struct
 
 /* ---- RouDi from outside ---- */
 
-/* A name of ours that the plane's RouDi knows, so that a probe leaves no line in its log. */
+/* A name of this process that the plane's RouDi knows, so that a probe leaves no line in RouDi's log. */
 static bool known_name(const char *plane, char *ret, size_t n)
 {
 	bool found = false;

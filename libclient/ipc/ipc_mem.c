@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ipc_mem: the data plane inside one process; see ipc_mem.h. It mirrors what iceoryx 2.0.3 does: the
- * smallest fitting pool without fallback, a queue that drops its oldest, history of one message, ports
- * that outlive a killed process. Here: buses, attachments, the table.
+ * ipc_mem: the data plane inside one process; see ipc_mem.h. It imitates iceoryx 2.0.3: the smallest fitting pool
+ * without fallback, a queue that drops its oldest, history of one message, ports that outlive a killed process. This
+ * file: buses, attachments, the table.
  *
  * Thread: any; bus->lock.
  */
@@ -172,7 +172,7 @@ uint32_t ipc_mem_requests(struct ipc_mem_bus *bus)
 
 /* ---- attachments ---- */
 
-/* All that a dead process left on the bus goes back; bus->lock held. */
+/* Frees everything that a dead process left on the bus; bus->lock held. */
 static void attachment_reap(struct mem_attachment *att)
 {
 	for (struct mem_port *p = att->ports; p; p = p->next_owned)
@@ -190,7 +190,7 @@ static void attachment_remove(struct mem_attachment *att)
 	mem_attachment_free(att);
 }
 
-/* Reaps what a killed process of that name left, as RouDi does. -EEXIST: it runs. */
+/* Frees what a killed process of that name left, as RouDi does. -EEXIST: it runs. */
 static int take_name(struct mem_gen *gen, const char *name)
 {
 	struct mem_attachment *next;
@@ -199,7 +199,7 @@ static int take_name(struct mem_gen *gen, const char *name)
 		next = l->next;
 		if (strcmp(l->name, name) != 0)
 			continue;
-		/* abandoned by a process that runs: over iceoryx its next attachment has another runtime name */
+		/* abandoned by a running process: with iceoryx its next attachment has another runtime name */
 		if (!l->killed && l->state && atomic_load(l->state) == IPC_STALE)
 			continue;
 		if (!l->killed)
@@ -315,7 +315,7 @@ static int prefault(void *back, uint64_t at, uint64_t bytes, int64_t until_mono_
 	(void)bytes;
 	(void)back;
 	(void)until_mono_ns;
-	return 0; /* private memory of this process: nothing that would pay */
+	return 0; /* private memory of this process: populating it would not help */
 }
 
 static int pools(void *back, struct ipc_pool *ret, unsigned int max)

@@ -2,9 +2,9 @@
 /*
  * Private to ipc_mem*.c: the objects of the in-process data plane.
  *
- * A bus has at most one present `gen` (a run of RouDi). A gen owns the arena, the pools, and the lists
- * of ports; an attachment owns the memory of its ports, so a handle of a dead process never
- * dangles. One lock a bus guards everything.
+ * A bus has at most one present `gen` (a run of RouDi). A gen owns the arena, the pools, and the lists of ports; an
+ * attachment owns the memory of its ports, so a handle of a dead process never dangles. One lock per bus guards
+ * everything.
  */
 #ifndef IPC_MEM_INT_H
 #define IPC_MEM_INT_H
@@ -19,8 +19,8 @@
 struct mem_chunk {
 	struct mem_pool *pool;
 	struct mem_chunk *next_free;
-	uint32_t refs;  /* one a loan, queue entry, held slot, kept message */
-	uint32_t since; /* number of the scan since which it has been a suspect; 0: it is none */
+	uint32_t refs;  /* one per loan, queue entry, held slot, kept message */
+	uint32_t since; /* number of the scan since which it has been a suspect; 0: it is not */
 	uint64_t origin;
 };
 
@@ -66,7 +66,7 @@ struct mem_waiter {
 struct mem_attachment {
 	struct mem_gen *gen;
 	struct mem_attachment *next; /* gen::attachments */
-	_Atomic uint32_t *state;     /* of the ipc; NULL once detached */
+	_Atomic uint32_t *state;     /* state word of the ipc; NULL once detached */
 	bool killed, reaped, prompt;
 	struct mem_port *ports;
 	struct mem_waiter *waiters;
@@ -75,12 +75,12 @@ struct mem_attachment {
 
 struct mem_gen {
 	struct ipc_mem_bus *bus;
-	uint32_t refs; /* the bus, while it is present, and every attachment not detached */
+	uint32_t refs; /* one for the bus while it is present, one for every attachment not detached */
 	char *arena;
 	size_t arena_size;
 	uint32_t n_pools, n_pubs, n_subs;
 	uint32_t scans, wrong;
-	uint64_t origins; /* given so far */
+	uint64_t origins; /* origins assigned so far */
 	struct mem_pool pools[IPC_MEM_POOLS_MAX];
 	struct mem_port *pubs, *subs;
 	struct mem_attachment *attachments;
@@ -88,9 +88,9 @@ struct mem_gen {
 
 struct ipc_mem_bus {
 	pthread_mutex_t lock;
-	uint32_t refs; /* the creator and every gen */
+	uint32_t refs; /* one for the creator and for every gen */
 	bool virtual_time, stopped, starved;
-	uint32_t requests; /* ports and waiters asked of RouDi */
+	uint32_t requests; /* ports and waiters requested from RouDi */
 	uint32_t max_publishers, max_subscribers, n_pools;
 	struct ipc_mem_pool pools[IPC_MEM_POOLS_MAX];
 	struct mem_gen *gen; /* NULL: RouDi is dead */
@@ -108,7 +108,7 @@ void mem_gen_unref(struct mem_gen *gen);
 void mem_bus_unref(struct ipc_mem_bus *bus);
 void mem_attachment_free(struct mem_attachment *att);
 
-/* ---- ipc_mem_port.c, ipc_mem_pool.c: what struct ipc_ops promises; these take the lock ---- */
+/* ---- ipc_mem_port.c, ipc_mem_pool.c: functions of struct ipc_ops; these take the lock ---- */
 
 int mem_pub_create(void *att, const char *channel, uint32_t history, struct ipc_text *why, void **ret);
 int mem_sub_create(void *att, const char *channel, uint32_t depth, bool history, struct ipc_text *why, void **ret);
@@ -134,7 +134,7 @@ void mem_scan(void *att, const struct ipc_scan_order *o, struct ipc_scan *ret);
 int mem_peers(void *att, struct ipc_peer *ret, unsigned int max);
 uint64_t mem_origin(const void *pub);
 uint64_t mem_slot_origin(const void *sub, const void *slot);
-/* bus->lock held: what a port holds goes back; a waiter comes out. */
+/* Closes a port: frees what it holds; removes a waiter. bus->lock held. */
 void mem_port_close(struct mem_port *p);
 void mem_waiter_signal(struct mem_waiter *w, bool event);
 

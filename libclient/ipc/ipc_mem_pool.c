@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ipc_mem: lost slots. Here it is known who has a slot, so a caller that has one freed too early is found out. Thread: any;
- * bus->lock.
+ * ipc_mem: lost slots. This backend knows which process has a slot, so it detects a caller that frees one too early.
+ * Thread: any; bus->lock.
  */
 #include <stdio.h>
 #include <string.h>

@@ -58,7 +58,7 @@ static void drain_queue(struct mem_sub *s)
 	}
 }
 
-/* Off the bus: no more deliveries. Held slots and loans stay. */
+/* Removes the port from the bus: no more deliveries. Held slots and loans stay. */
 static void port_unlink(struct mem_port *p)
 {
 	struct mem_gen *gen = p->att->gen;
@@ -102,7 +102,7 @@ static void port_free(struct mem_port *p)
 	free(p);
 }
 
-/* A handle of a killed process is dropped: its port stays on the bus as it is. */
+/* Drops the handle; if its process was killed, its port stays on the bus as it is. */
 void mem_port_destroy(void *back)
 {
 	struct mem_port *p = back;
@@ -128,7 +128,7 @@ static void enqueue(struct mem_sub *s, struct mem_chunk *c)
 		mem_waiter_signal(s->waiter, true);
 }
 
-/* Whether a port or waiter can be made now; bus->lock held. */
+/* 0 if a port or waiter can be created now, else why not; bus->lock held. */
 static int may_create(struct mem_attachment *att, struct ipc_text *why)
 {
 	struct ipc_mem_bus *bus = att->gen->bus;
@@ -146,7 +146,7 @@ static int may_create(struct mem_attachment *att, struct ipc_text *why)
 	return att->gen != bus->gen ? -ESTALE : -ETIMEDOUT;
 }
 
-/* A port of `size` bytes: struct mem_pub or mem_sub; bus->lock held. */
+/* Creates a port of `size` bytes: struct mem_pub or mem_sub; bus->lock held. */
 static int port_create(struct mem_attachment *att, size_t size, const char *channel, bool is_pub, struct ipc_text *why,
 		       struct mem_port **ret)
 {
@@ -186,7 +186,7 @@ int mem_pub_create(void *back, const char *channel, uint32_t history, struct ipc
 	return 0;
 }
 
-/* The kept messages of all publishers of the channel, for one that comes later. */
+/* Delivers the kept messages of all publishers of the channel to a new subscriber. */
 static void deliver_history(struct mem_sub *s)
 {
 	for (struct mem_port *p = s->p.att->gen->pubs; p; p = p->next) {

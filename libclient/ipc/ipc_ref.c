@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ipc: carrying the address of a held slot to a process that never subscribed to its channel. A
- * reference is the slot's offset in the payload segment. The beacon, a small slot that simd publishes
- * and everyone holds, states its own offset: a process that finds it elsewhere maps another segment.
+ * ipc: passing the address of a held slot to a process that never subscribed to its channel. A reference is the slot's
+ * offset in the payload segment. The beacon, a small slot that simd publishes and all others hold, contains its own
+ * offset: a process that finds it elsewhere maps another segment.
  *
  * Thread: any; ipc.lock. Export and import only read what attach and the beacon calls stored.
  */
@@ -20,7 +20,7 @@
 struct beacon {
 	uint32_t magic;
 	uint32_t version;
-	uint64_t id;     /* random: differs from every other beacon */
+	uint64_t id;     /* random: unique among beacons */
 	uint64_t offset; /* of this struct in the payload segment */
 	uint64_t seg_size;
 };
@@ -87,13 +87,13 @@ int ipc_beacon_create(struct ipc *ipc)
 		ipc_pub_destroy(pub);
 		return r;
 	}
-	ipc->beacon_pub = pub; /* its history holds the slot */
+	ipc->beacon_pub = pub; /* its history keeps the slot */
 	ipc_scan_open(ipc, pub, slot);
 	atomic_store(&ipc->beacon_id, id);
 	return 0;
 }
 
-/* The newest beacon of the channel, or -ENOENT after the time; older ones are released. */
+/* Takes the newest beacon of the channel, or -ENOENT after the time limit; releases older ones. */
 static int take_newest(struct ipc *ipc, const void **ret)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
@@ -116,7 +116,7 @@ static int take_newest(struct ipc *ipc, const void **ret)
 			return 0;
 		}
 		if (ipc->beacon)
-			break; /* the one held is the newest */
+			break; /* the held one is the newest */
 		if (i + 1 < tries)
 			nanosleep(&nap, NULL);
 	}

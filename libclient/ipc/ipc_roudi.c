@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RouDi from outside, in plain C: is it there, may we talk to it, does it still read its messages, is
- * a name taken, free what a dead application left. Uses RouDi's socket and the text of its messages
- * (facts of iceoryx 2.0.3), no iceoryx.
+ * RouDi from outside, in plain C: whether it runs, whether this process may talk to it, whether it still reads its
+ * messages, whether a name is taken; and freeing what a dead application left. Uses RouDi's socket and the text of its
+ * messages (facts of iceoryx 2.0.3), no iceoryx.
  *
  * Thread: any; no state.
  */
@@ -46,7 +46,7 @@ static struct place place_of(const char *plane)
 	return p;
 }
 
-/* Whoever may not look into the plane's directory sees whose that is. */
+/* For a process that may not enter the plane's directory, returns the owner of the directory. */
 static int place_stat(const struct place *p, struct stat *ret)
 {
 	return stat(p->at.sun_path, ret) == 0 || (*p->plane && stat(p->plane, ret) == 0) ? 0 : -errno;
@@ -102,8 +102,9 @@ static int roudi_connect(const struct place *p, struct ipc_text *why, int *ret_f
 }
 
 /*
- * RouDi answers into our socket, 0660 of our user and, by a hook of the module, of its group. One of the plain names hands out memory by
- * the groups that the user database names: where that does not list us iceoryx would attach, and crash at the first message.
+ * RouDi answers into this process's socket, 0660 of its user and, by a hook of the module, of RouDi's group. The RouDi
+ * of the plain names hands out memory by the groups in the user database: if the database does not list this process's
+ * user, iceoryx would attach, and crash at the first message.
  */
 static int check_group(const struct place *p, struct ipc_text *why)
 {
@@ -142,7 +143,7 @@ pid_t roudi_pid(const char *plane)
 
 /* ---- names ---- */
 
-/* The lock of an application. */
+/* The path of an application's lock file. */
 static const char *lock_of(const char *plane, const char *name, char *buf)
 {
 	(void)plane_file(plane, name, buf, PLANE_PATH_MAX - sizeof(".lock"));
@@ -158,7 +159,7 @@ static bool lock_held(const char *plane, const char *name)
 	lock_of(plane, name, path);
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
-		return errno != ENOENT; /* another user's: it would be in iceoryx's way too */
+		return errno != ENOENT; /* it belongs to another user: it would be in iceoryx's way too */
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
 		held = errno == EWOULDBLOCK;
 	close(fd);
@@ -182,7 +183,10 @@ int roudi_check_name(const char *plane, const char *app, unsigned int own, struc
 	return 0;
 }
 
-/* "<name>.lock" with a socket of that name: an application of iceoryx, attached or just dead. RouDi has its own. */
+/*
+ * Whether the file is "<name>.lock" with a socket of that name: an application of iceoryx, attached or just dead. RouDi
+ * has its own.
+ */
 static bool is_application(const char *plane, const char *file, char *name, size_t size)
 {
 	char path[PLANE_PATH_MAX];
@@ -249,7 +253,7 @@ static int send_msg(const struct place *p, int fd, int type, const char *name, i
 	return 0;
 }
 
-/* Until all that we sent was read, or RouDi is gone. */
+/* Waits until everything sent was read, or RouDi is gone. */
 static int wait_drained(const struct place *p, int fd, int64_t until_mono_ns, struct ipc_text *why)
 {
 	int left = 0;
@@ -266,8 +270,8 @@ static int wait_drained(const struct place *p, int fd, int64_t until_mono_ns, st
 }
 
 /*
- * A keep-alive makes RouDi take the lock of its process list, the one that a process killed inside
- * publish can leave stuck. The second one leaves the queue only after the first was handled.
+ * A keep-alive makes RouDi take the lock of its process list, the one that a process killed inside publish can leave
+ * stuck. The second one leaves the queue only after the first was handled.
  */
 int roudi_probe(const char *plane, const char *name, uint32_t timeout_ms, struct ipc_text *why)
 {
@@ -294,7 +298,7 @@ static bool is_runtime_name(const char *app)
 	return digits && digits <= 2 && n > digits + 1 && app[n - 1 - digits] == '.';
 }
 
-/* What the dead process left; nothing where the name is held, by a new process of that name. */
+/* Removes the files of the dead process; nothing if a new process holds the name. */
 static void remove_files(const char *plane, const char *name)
 {
 	char path[PLANE_PATH_MAX];
@@ -324,7 +328,7 @@ int roudi_free_app(const char *plane, const char *app, struct ipc_text *why)
 	for (unsigned int n = 1; n <= (one ? 1 : IPC_ATTACHMENTS_MAX) && r == 0; n++) {
 		snprintf(name, sizeof(name), one ? "%s" : "%s.%u", app, n);
 		(void)plane_file(plane, name, path, sizeof(path));
-		/* Its socket stays behind when it dies; without one it never registered, and RouDi would complain. */
+		/* A dead process leaves its socket; without a socket it never registered, and RouDi would complain. */
 		if (access(path, F_OK) < 0)
 			continue;
 		r = send_msg(&p, fd, MSG_TERMINATION, name, until_mono_ns, why);
@@ -337,9 +341,12 @@ int roudi_free_app(const char *plane, const char *app, struct ipc_text *why)
 	return r;
 }
 
-/* ---- what this user's dead have left ---- */
+/* ---- files that dead processes of this user have left ---- */
 
-/* "<app>.<n>.lock", ours, with its socket. A program that is just starting has made it and not locked it yet: so not a new one. */
+/*
+ * Whether it is "<app>.<n>.lock" of this user, with its socket, and not new: a program that is just starting has
+ * created its lock but not locked it yet.
+ */
 static bool is_old_lock(const char *file, char *name, size_t size)
 {
 	char path[PLANE_PATH_MAX];

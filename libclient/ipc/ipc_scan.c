@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ipc: lost slots. The backends find them; here is whose are never freed. Thread: any; ipc.lock. */
+/*
+ * ipc: lost slots. The backends find them; this file determines which origins are never freed. Thread: any; ipc.lock.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +57,7 @@ static int own_origins(const struct ipc *ipc, uint64_t **ret, uint32_t *ret_n)
 	return 0;
 }
 
-/* Once a publisher of ours has a number, nobody else's word makes it a dead one's. */
+/* Excludes this process's own origins: no caller can declare a publisher of this process dead. */
 static int scan(struct ipc *ipc, const struct ipc_scan_request *q, struct ipc_scan *ret)
 {
 	struct ipc_scan_order o = { .settled = q->settled, .marks = q->marks, .alone = q->alone };

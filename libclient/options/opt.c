@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Command lines from a table: the parser. Help, completion and the list are in opt_print.c.
- * Thread: main.
+ * Command lines from a table: the parser. Help, bash completion and the list are in opt_print.c, zsh and fish in
+ * opt_shell.c. Thread: main.
  */
 #include "opt.h"
 
@@ -33,14 +33,14 @@ static const struct opt no_opts[1];
 
 struct parse {
 	const struct opt_program *p;
-	const struct opt_command *cmd; /* NULL until known */
+	const struct opt_command *cmd; /* NULL: no command parsed yet */
 	char *const *argv;
-	int argc, at; /* next argument */
+	int argc, at; /* at: index of the next argument */
 	void *values;
-	unsigned positionals; /* consumed so far */
-	int asked;            /* built-in option that was given, -1: none */
-	bool help_word;       /* the command `help`: what follows is what it is about */
-	const char *group;    /* first word of commands, to which help is wanted */
+	unsigned positionals; /* number parsed so far */
+	int asked;            /* index of the built-in option given; -1: none */
+	bool help_word;       /* the command `help` was given; the words after it name its subject */
+	const char *group;    /* first word of a group of commands whose help was requested */
 	bool no_more_options;
 };
 
@@ -49,7 +49,7 @@ bool opt_takes_value(const struct opt *o)
 	return o->type != OPT_FLAG;
 }
 
-/* Numbers the value's type needs: how a sentence calls the option. */
+/* Returns the name of an option or positional for messages. */
 static const char *shown(const struct opt *o, char buf[64])
 {
 	snprintf(buf, 64, "%s%s", o->kind == OPT_OPTION ? "--" : "", o->name);
@@ -150,7 +150,10 @@ static const struct opt *tables(const struct parse *s, int i)
 	return t ? t : no_opts;
 }
 
-/* Command's options first, then the program's, then the built-in ones. len: of a long name; letter else. */
+/*
+ * Searches the options of the command, of the program, and the built-in ones, in this order. letter: 0: searches for
+ * the long name, of len bytes.
+ */
 static const struct opt *find(const struct parse *s, const char *name, size_t len, char letter)
 {
 	for (int i = 0; i < 3; i++)
@@ -166,7 +169,10 @@ static bool is_builtin(const struct opt *o)
 	return o >= opt_builtin && o < opt_builtin + sizeof(opt_builtin) / sizeof(opt_builtin[0]);
 }
 
-/* value: the text attached to the option, NULL if none. Takes the next argument when one is needed. */
+/*
+ * value: the text attached to the option, as in --x=value; NULL: none. Takes the next argument if the option needs a
+ * value.
+ */
 static int apply(struct parse *s, const struct opt *o, const char *value)
 {
 	char name[64];
@@ -242,7 +248,7 @@ static const struct opt_command *find_command(const struct opt_program *p, const
 	return NULL;
 }
 
-/* Second words that may follow `a`, as a list for a sentence; empty if `a` starts no command. */
+/* Writes the second words that may follow `a`, separated by commas, for a message; "" if no command begins with `a`. */
 static void second_words(const struct opt_program *p, const char *a, char *buf, size_t size)
 {
 	size_t len = strlen(a), n = 0;
@@ -309,7 +315,7 @@ static const struct opt *positional_table(const struct parse *s)
 	return t ? t : no_opts;
 }
 
-/* The i-th positional of the table; a trailing OPT_MANY takes all further ones. */
+/* Returns the i-th positional of the table; OPT_MANY, which is the last, takes all further ones. */
 static const struct opt *positional(const struct parse *s, unsigned i)
 {
 	for (const struct opt *o = positional_table(s); o->name; o++)
@@ -348,7 +354,7 @@ static int check_complete(const struct parse *s)
 	return 0;
 }
 
-/* A number below zero that stands where a word may, and no option has a digit for its letter. */
+/* Whether arg is a negative number: a positional may stand here, and no option uses this digit as its letter. */
 static bool is_number(const struct parse *s, const char *arg)
 {
 	return isdigit((unsigned char)arg[1 + (arg[1] == '.')]) && !find(s, NULL, 0, arg[1]) &&
@@ -410,7 +416,7 @@ int opt_parse(const struct opt_program *p, int argc, char *const argv[], void *v
 	struct parse s = { .p = p, .argv = argv, .argc = argc, .at = 1, .values = values, .asked = -1 };
 	int r = parse_all(&s);
 
-	/* help was asked for: it is the answer to whatever else is wrong with the line */
+	/* print the help even if the rest of the command line is wrong */
 	if (s.asked >= 0 && !(r < 0 && s.help_word)) {
 		answer(&s, out ? out : stdout);
 		return 1;

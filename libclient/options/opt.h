@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One table drives a command line: parsing, --help, --version, completion in three shells and the check that the
- * man page tells the same. Values land in a struct of the program, at the offsets the table names.
+ * A table describes a command line. It is used for parsing, --help, --version, completion in three shells, and the
+ * check that the man page names the same options. Values are stored in a struct of the program, at the offsets in the
+ * table.
  *
  *     struct args { bool once; int64_t count; const char *channel; };
  *     #define OPT_VALUES struct args
@@ -19,11 +20,10 @@
  *     static const struct opt_program program = { .name = "simctl", .section = 1, .summary = "...", .version = SIM_VERSION,
  *             .opts = global_opts, .commands = commands };
  *
- * Every program has --help and -h, --version and -V, and some for the build: --completion-bash, -zsh and -fish, and
- * --list-options. One with commands has `help [COMMAND]` as well.
- * Options may stand before or behind the positional arguments; `--` ends them; `--name=value`, `--name value`,
- * `-n5`, `-n 5` and grouped flags `-ab` work; long names may not be shortened. -1 is a number where a positional argument may
- * stand.
+ * Every program has --help and -h, --version and -V, and options for the build: --completion-bash, -zsh and -fish, and
+ * --list-options. A program with commands also has `help [COMMAND]`. Options may be before or after the positional
+ * arguments; `--` ends them; `--name=value`, `--name value`, `-n5`, `-n 5` and grouped flags `-ab` work; long names may
+ * not be shortened. Where a positional argument may follow, -1 is a number.
  *
  * Thread: main. Nothing is allocated; strings are borrowed from argv.
  */
@@ -59,23 +59,24 @@ struct opt_strings {
 };
 
 struct opt {
-	const char *name; /* without dashes; positional: what the help calls it; NULL ends the table */
+	const char *name; /* without dashes; of a positional: its name in the help; NULL ends the table */
 	char letter;      /* 0: none */
 	enum opt_kind kind;
 	enum opt_type type;
-	size_t off;          /* in the program's values */
-	const char *metavar; /* what the help calls the value; NULL: derived from the type */
+	size_t off;          /* offset in the program's values */
+	const char *metavar; /* name of the value in the help; NULL: derived from the type */
 	const char *help;    /* one line */
 	int64_t min, max;
 	/*
-	 * completion: "file", "dir", or a command that prints the words, with %1 for the first positional argument and so on; the
-	 * program's own is run as it was typed, with its --socket; NULL: none
+	 * completion: "file", "dir", or a command that prints the words, where %1 stands for the first positional
+	 * argument and so on. A command that begins with the program's own name is run as the user typed it, with its
+	 * global options such as --socket. NULL: none
 	 */
 	const char *complete;
-	unsigned least; /* OPT_MANY: so many at the least */
+	unsigned least; /* OPT_MANY: minimum number */
 };
 
-/* A row of a table: an option, a positional argument. field: of OPT_VALUES; further members may follow. */
+/* A row of a table: an option, or a positional argument. field: of OPT_VALUES; further members may follow. */
 #define OPT(name_, letter_, type_, field, metavar_, help_, ...) \
 	{ \
 		.name = (name_), .letter = (letter_), .type = OPT_##type_, .off = offsetof(OPT_VALUES, field), \
@@ -91,7 +92,7 @@ struct opt_command {
 	const char *name;         /* one or two words, "list", "clock pause"; NULL ends the table */
 	const char *help;         /* one line */
 	const struct opt *opts;   /* NULL: none */
-	int (*run)(void *values); /* for the program: opt does not call it */
+	int (*run)(void *values); /* called by the program, not by opt */
 };
 
 struct opt_program {
@@ -102,20 +103,21 @@ struct opt_program {
 	void (*print_version)(FILE *out); /* NULL: "name version" */
 	const struct opt *opts; /* global options, and the positionals of a program without commands; NULL: none */
 	const struct opt_command *commands; /* NULL: none */
-	const char *epilog;                 /* printed behind --help; NULL: none */
+	const char *epilog;                 /* printed after --help; NULL: none */
 };
 
 /*
- * Returns 0: go on; *ret_cmd is the command (NULL for a program without). 1: help, version or a list
- * was printed to `out`, exit with 0. -EINVAL: one sentence was printed to `err`, exit with 2. values:
- * the program's struct, filled with its defaults before; written in place. out, err NULL: stdout, stderr.
+ * Parses a command line. Returns 0: continue; *ret_cmd is the command (NULL: the program has no commands). 1: help,
+ * version or a list was printed to `out`; exit with 0. -EINVAL: a message was printed to `err`; exit with 2. values:
+ * the program's struct, already filled with defaults; options overwrite its fields. out, err: NULL: stdout, stderr.
  */
 int opt_parse(const struct opt_program *p, int argc, char *const argv[], void *values,
 	      const struct opt_command **ret_cmd, FILE *out, FILE *err);
 
 /*
- * The same for main(): exits by itself on 1 and -EINVAL. Every program of ours begins with it, so it also ignores SIGXFSZ: at the limit of
- * a file's size (RLIMIT_FSIZE) a write fails with EFBIG, as one to a full disk fails, instead of ending the process.
+ * opt_parse() for main(); exits on 1 and -EINVAL. Every program of simd begins with it, so it also ignores SIGXFSZ: at
+ * the limit of a file's size (RLIMIT_FSIZE) a write then fails with EFBIG, like a write to a full disk, instead of
+ * ending the process.
  */
 const struct opt_command *opt_parse_or_exit(const struct opt_program *p, int argc, char *const argv[], void *values);
 
@@ -123,7 +125,7 @@ void opt_print_help(const struct opt_program *p, const struct opt_command *cmd, 
 void opt_print_bash(const struct opt_program *p, FILE *out);
 void opt_print_zsh(const struct opt_program *p, FILE *out);
 void opt_print_fish(const struct opt_program *p, FILE *out);
-/* A line for each thing that the man page must name: "option --x", "letter -x", "command clock pause". */
+/* Prints a line for each name that the man page must contain: "option --x", "letter -x", "command clock pause". */
 void opt_print_list(const struct opt_program *p, FILE *out);
 
 #endif

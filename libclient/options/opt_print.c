@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Help, bash completion and the list for the manual check, from the option tables. Thread: main. */
+/* Help, bash completion and the list for the check of the man page, from the option tables. Thread: main. */
 #include "opt_private.h"
 
 #include <string.h>
@@ -49,7 +49,7 @@ static void print_options(FILE *out, const char *title, const struct opt *t)
 	}
 }
 
-/* Two of them are for people, the others for the build. */
+/* Prints --help and --version; the other built-in options are for the build only. */
 static void print_builtin(FILE *out)
 {
 	print_option(out, &opt_builtin[0]);
@@ -102,7 +102,7 @@ static void print_command_help(const struct opt_program *p, const struct opt_com
 	print_builtin(out);
 }
 
-/* Those that begin with the group, or all. */
+/* Prints the commands that begin with the group's word; "": all. */
 static void print_commands(FILE *out, const struct opt_program *p, const char *group)
 {
 	size_t n = strlen(group);
@@ -187,8 +187,8 @@ static void bash_words(FILE *out, const struct opt *t)
 }
 
 /*
- * Runs the program as the user typed it, since it need not be in the path, with the options before the
- * cursor. bash makes a word of each "=".
+ * Writes NAME_run(), which runs the program as the user typed it, because it need not be in PATH, with the options
+ * before the cursor. In COMP_WORDS, bash splits off each "=" as a word.
  */
 static void bash_run(const struct opt_program *p, FILE *out)
 {
@@ -203,7 +203,7 @@ static void bash_run(const struct opt_program *p, FILE *out)
 	fputs("\t\tesac\n\tdone\n\t\"${COMP_WORDS[0]/#\\~\\//$HOME/}\" \"${given[@]}\" \"$@\"\n}\n", out);
 }
 
-/* What completes the value of o: a line of shell that fills COMPREPLY. */
+/* Writes the shell command that sets COMPREPLY for a value of o. */
 static void bash_value(const struct opt_program *p, FILE *out, const struct opt *o)
 {
 	if (!o->complete)
@@ -233,7 +233,7 @@ static void bash_values(const struct opt_program *p, FILE *out, const char *cmd,
 	}
 }
 
-/* Second words of each first word that has some: a case for the word alone. */
+/* Writes a case for each first word of two-word commands, with their second words. */
 static void bash_second_words(const struct opt_program *p, FILE *out)
 {
 	for (const struct opt_command *c = p->commands; c && c->name; c++) {
@@ -249,7 +249,7 @@ static void bash_second_words(const struct opt_program *p, FILE *out)
 	}
 }
 
-/* What may stand where a word is wanted: commands, second words, or the positional's own completion. */
+/* Writes the completion for a word: commands, second words, or the words of the positional. */
 static void bash_words_here(const struct opt_program *p, FILE *out)
 {
 	fprintf(out, "\t\tcase \"$cmd\" in\n");

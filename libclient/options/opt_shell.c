@@ -7,7 +7,7 @@
 
 /* ---- words ---- */
 
-/* Inside single quotes; also: a character that means something to who reads the word then. */
+/* Writes text for use inside single quotes. also: a character to escape as well, such as a separator; 0: none. */
 static void put_quoted(FILE *out, const char *text, char also, const char *quote)
 {
 	for (; text && *text; text++) {
@@ -26,7 +26,7 @@ void opt_put_function(FILE *out, const char *name)
 		fputc(isalnum((unsigned char)*name) ? *name : '_', out);
 }
 
-/* The positional argument that stands for %N, which the functions below have collected. */
+/* Writes the shell expression for the positional argument %N, as the functions below collect it. */
 static void put_argument(const struct opt_program *p, FILE *out, int number, enum opt_sh sh)
 {
 	if (sh == OPT_BASH) {
@@ -71,7 +71,7 @@ static void put_taking(FILE *out, const char *cmd, const struct opt *t, const ch
 
 void opt_put_taking(const struct opt_program *p, FILE *out, const char *before, const char *between)
 {
-	fputs("'-'", out); /* there may be no other */
+	fputs("'-'", out); /* a first pattern, as the program may have no such options */
 	put_taking(out, "", p->opts, before, between);
 	for (const struct opt_command *c = p->commands; c && c->name; c++)
 		put_taking(out, c->name, c->opts, before, between);
@@ -158,7 +158,10 @@ static void zsh_options(FILE *out, const char *cmd, const struct opt *t)
 	fputs(cmd ? ");;\n" : " '--help:show help' '--version:show the version')\n", out);
 }
 
-/* Runs the program as the user typed it, since it need not be in the path, with the options before the cursor. */
+/*
+ * Writes NAME_run(), which runs the program as the user typed it, because it need not be in PATH, with the options
+ * before the cursor.
+ */
 static void zsh_run(const struct opt_program *p, FILE *out)
 {
 	fputs("__", out);
@@ -258,7 +261,10 @@ void opt_print_zsh(const struct opt_program *p, FILE *out)
 
 #define FISH_QUOTE "\\'"
 
-/* One rule: where the words so far are cmd (NULL: anywhere), with so many positional arguments, or more (negative: any number). */
+/*
+ * Writes the start of one rule. It holds when the words so far are cmd (NULL: always) and there are `place` positional
+ * arguments (negative: any number; more: or more).
+ */
 static void fish_rule(const struct opt_program *p, FILE *out, const char *cmd, size_t n, int place, bool more)
 {
 	fprintf(out, "complete -c %s", p->name);
@@ -279,7 +285,7 @@ static void fish_help(FILE *out, const char *help)
 	fputs("'\n", out);
 }
 
-/* As zsh_run(). */
+/* Writes NAME_run(), as zsh_run(). */
 static void fish_run(const struct opt_program *p, FILE *out)
 {
 	fputs("function __", out);

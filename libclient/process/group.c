@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define GROUPS_MAX 1024
-#define ENTRY_MAX  16384 /* of the user database; a group's has all its members */
+#define ENTRY_MAX  16384 /* buffer for one entry of the user database; a group's entry contains all its members */
 
 const char *group_name(gid_t gid, char *buf)
 {
@@ -53,7 +53,10 @@ bool group_has(gid_t gid)
 	return gid == getegid() || among(gid, mine, getgroups(GROUPS_MAX, mine));
 }
 
-/* 1 yes, 0 no, -1: the user has no name. A user of more groups than we look at is believed. */
+/*
+ * Whether the user database lists this process's user in the group: 1 yes, 0 no, -1 the user id has no name. A user in
+ * more than GROUPS_MAX groups counts as listed.
+ */
 static int is_listed(gid_t gid)
 {
 	struct passwd p, *found = NULL;
@@ -66,7 +69,7 @@ static int is_listed(gid_t gid)
 	return getgrouplist(p.pw_name, p.pw_gid, theirs, &n) < 0 || among(gid, theirs, n);
 }
 
-/* Says how the user becomes a member. */
+/* Returns -EACCES; err_why() says how the user becomes a member. */
 static int no_member(gid_t gid)
 {
 	char user[GROUP_NAME_MAX], group[GROUP_NAME_MAX];
@@ -77,16 +80,18 @@ static int no_member(gid_t gid)
 	if (gid == 0)
 		return err_set(
 			-EACCES,
-			"it belongs to group root, and user %s does not: run this as root, or that as another user",
+			"it belongs to group root, but user %s is not in that group: run this as root, or the other "
+			"side as another user",
 			user);
 	if (listed < 0)
 		return err_set(
 			-EACCES,
-			"user id %s, which has no name here, is not in group %s: give it that group (setpriv --groups, "
+			"user id %s, which has no user name here, is not in group %s: give the process that group "
+			"(setpriv --groups, "
 			"docker run --group-add)",
 			user, group);
 	return err_set(-EACCES,
-		       listed ? "user %s is in group %s, but has logged in before: log in again, or newgrp %s"
+		       listed ? "user %s is in group %s, but this process is not: log in again, or newgrp %s"
 			      : "user %s is not in group %s: adduser %s %s, then log in again",
 		       user, group, listed ? group : user, group);
 }

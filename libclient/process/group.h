@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether this process may use what belongs to a group, and what its user can do when it may not. Thread: any; no state.
+ * Checks whether this process may use what belongs to a group; if not, err_why() says what its user can do. Thread:
+ * any; no state.
  */
 #ifndef BASE_GROUP_H
 #define BASE_GROUP_H
@@ -11,21 +12,23 @@
 
 #define GROUP_NAME_MAX 64
 
-/* The group's name, or its number. Returns buf, of GROUP_NAME_MAX bytes. */
+/* Writes the group's name, or its number if it has no name. Returns buf, of GROUP_NAME_MAX bytes. */
 const char *group_name(gid_t gid, char *buf);
-/* The same for a user. */
+/* group_name() for a user. */
 const char *group_user_name(uid_t uid, char *buf);
 
-/* Whether the group is this process's primary group or one of its others. */
+/* Whether the group is this process's effective group or one of its supplementary groups. */
 bool group_has(gid_t gid);
 
 /*
- * Whether this process has the group, or is root's. 0, or -EACCES with a sentence that says what to do: adduser, log in again.
+ * Returns 0 if this process has the group or runs as root; else -EACCES, and err_why() says what to do: adduser, log in
+ * again.
  */
 int group_check(gid_t gid);
 /*
- * Whether it has the group and the user database lists its user in it, as a primary or another group: root, too. A RouDi that simd has
- * not started demands both: the kernel goes by the first, iceoryx looks up the second by the user's name.
+ * Returns 0 if this process has the group and the user database lists its user as a member; both are required of root
+ * as well. A RouDi that simd did not start requires both: the kernel checks the former; iceoryx looks up the latter by
+ * the user's name.
  */
 int group_check_listed(gid_t gid);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a child process writes, line by line. A line may begin with its level as in syslog, "<4>text": ours do, when
- * spawn_ops.h has started them. Others are information.
+ * Splits the output of a child process into lines. A line may begin with its level as in syslog, "<4>text": programs of
+ * simd write it when spawn_ops.h has started them. Lines without a level are information.
  *
  * Thread: the owner's.
  */
@@ -13,19 +13,22 @@
 
 #include "log.h"
 
-#define LINES_MAX 1024 /* bytes of a line; the rest of a longer one is a line of its own */
+#define LINES_MAX 1024 /* bytes of a line; the rest of a longer line becomes a separate line */
 
 struct lines {
-	char text[LINES_MAX]; /* that has no line end yet */
+	char text[LINES_MAX]; /* input after the last line end */
 	size_t len;
 };
 
-/* A line without level and line end; foreign (printable.h), and borrowed. */
+/* text: without level and line end; untrusted (see printable.h); borrowed. */
 typedef void (*lines_fn)(void *user, enum log_level level, const char *text, size_t len);
 
-/* What a non-blocking descriptor has, in at most so many reads. False: that was its end; lines_end() has the rest. */
+/*
+ * Reads from a non-blocking descriptor, with at most `reads` calls of read(), and calls fn for each complete line.
+ * Returns false at the end of input or on an error; then lines_end() delivers the rest.
+ */
 bool lines_read(struct lines *l, int fd, unsigned reads, lines_fn fn, void *user);
-/* The last line, if it has no line end. */
+/* Calls fn for the last line if it has no line end. */
 void lines_end(struct lines *l, lines_fn fn, void *user);
 
 #endif

@@ -12,10 +12,13 @@
 #include <sys/statvfs.h>
 
 #define FILE_MAX  ((size_t)64 << 10)
-#define DEPTH_MAX 32          /* control groups, one in the other */
-#define SPARE     (2LL << 20) /* left to others */
+#define DEPTH_MAX 32          /* levels of nested control groups */
+#define SPARE     (2LL << 20) /* bytes left for others */
 
-/* The number behind a word in a file, or its first if there is no word; -1: there is none. */
+/*
+ * Returns the number after a word at the start of a line of a file, or the file's first number if word is NULL; -1: not
+ * found.
+ */
 static int64_t number_in(const char *path, const char *word)
 {
 	int64_t n = -1;
@@ -55,7 +58,7 @@ static int64_t machine_has(const char *root)
 	return kib < 0 ? INT64_MAX : kib * 1024;
 }
 
-/* The kernel gives up the cached pages of files when memory is short. */
+/* Counts cached pages of files as available: the kernel frees them when memory is short. */
 static int64_t group_has(const char *root, const char *group)
 {
 	char path[PATH_MAX];
@@ -75,7 +78,10 @@ static int64_t group_has(const char *root, const char *group)
 	return max - current + (files > 0 ? files : 0);
 }
 
-/* The control group of this process, as a path that begins with "/", in *ret_text; NULL: not known. mem_free(*ret_text). */
+/*
+ * Returns this process's control group as a path that begins with "/", within *ret_text; NULL: not known. Free
+ * *ret_text with mem_free() in both cases.
+ */
 static char *own_group(const char *root, char **ret_text)
 {
 	char path[PATH_MAX], *text, *group;
@@ -106,7 +112,7 @@ static int64_t groups_have(const char *root)
 		cut = strrchr(group, '/');
 		if (!cut || !group[1])
 			break;
-		cut[cut == group] = '\0'; /* "/a" is in "/" */
+		cut[cut == group] = '\0'; /* the parent of "/a" is "/" */
 	}
 	mem_free(text);
 	return least;

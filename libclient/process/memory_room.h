@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much memory there is for slots: the least of what /dev/shm has room for, what the machine has available, and what the control
- * group of this process, and each above it, may still have (cgroup v2). Who took more would be refused in the first case, and in the others
- * something would be killed for it.
+ * How much memory is available for slots: the smallest of the free space of /dev/shm, the memory available on the
+ * machine, and the remaining memory of this process's control group and each of its parents (cgroup v2). Beyond the
+ * first limit an allocation fails; beyond the others the kernel would kill a process.
  *
  * Thread: any.
  */
@@ -11,11 +11,17 @@
 
 #include <stdint.h>
 
-/* root: before /proc, /sys and /dev; "". In bytes; what is unknown bounds nothing. ret_whose: what has so little; static. */
+/*
+ * Returns bytes. root: prefix of /proc, /sys and /dev; usually "". A limit that is not known is ignored. *ret_whose:
+ * name of the smallest limit; static.
+ */
 int64_t memory_room(const char *root, const char **ret_whose);
-/* The same of memory that is no file of /dev/shm. */
+/* memory_room() for memory that is not in /dev/shm. */
 int64_t memory_left(const char *root);
-/* How many processes in the control group of this process the kernel has killed for want of memory; -1: not known. */
+/*
+ * Number of processes in this process's control group that the kernel has killed because memory was short; -1: not
+ * known.
+ */
 int64_t memory_oom_kills(const char *root);
 
 #endif

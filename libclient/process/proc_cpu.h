@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a process that does not answer could have: on a machine that is overloaded, a process that is ready to run may not be given a
- * CPU for seconds, and is neither stopped nor stuck. By /proc, so of any process whose /proc is readable: who is not seen there, as in
- * another pid namespace, is taken for one that could have. Thread: any.
+ * Whether a process that does not answer had a chance to: on an overloaded machine a process that is ready to run may
+ * get no CPU for seconds, although it is neither stopped nor stuck. Read from /proc. A process whose /proc cannot be
+ * read, as in another pid namespace, counts as one that had a chance. Thread: any.
  */
 #ifndef PROC_CPU_H
 #define PROC_CPU_H
@@ -15,8 +15,8 @@
 #include <sys/types.h>
 
 struct proc_cpu {
-	int64_t ran_ns; /* of all its threads */
-	bool ready;     /* one of them would run, had it a CPU */
+	int64_t ran_ns; /* CPU time of all its threads */
+	bool ready;     /* a thread is running or waits for a CPU */
 };
 
 static inline void proc_cpu_add(struct proc_cpu *c, pid_t pid, const char *tid)
@@ -40,7 +40,7 @@ static inline void proc_cpu_add(struct proc_cpu *c, pid_t pid, const char *tid)
 		fclose(f);
 }
 
-/* Zeros of one that is not there, or hidden. */
+/* Returns zeros if the process does not exist or is hidden. */
 static inline struct proc_cpu proc_cpu_now(pid_t pid)
 {
 	struct proc_cpu c = { 0 };
@@ -58,23 +58,28 @@ static inline struct proc_cpu proc_cpu_now(pid_t pid)
 	return c;
 }
 
-/* Ready, and given less than a quarter of the time that has passed since: who computes without end gets more. */
+/*
+ * Whether the process was ready and got less than a quarter of the time since then. A process in an endless loop gets
+ * more.
+ */
 static inline bool proc_cpu_starved(const struct proc_cpu *now, const struct proc_cpu *since, int64_t passed_ns)
 {
 	return now->ready && now->ran_ns - since->ran_ns < passed_ns / 4;
 }
 
 #define PROC_SLICE_DUR_NS INT64_C(100000000)
-#define PROC_SPARE_DUR_NS INT64_C(8000000000) /* excused at the most: what never runs serves nobody */
+/* most time that a wait excuses: a process that never runs must not delay others without bound */
+#define PROC_SPARE_DUR_NS INT64_C(8000000000)
 
 /*
- * A wait for others, in slices: of its bound those count in which they could have run, and of one that we come back from late, as we
- * had no CPU either, no more than a slice. The first counts whatever happens: what most waits do not need is not looked up.
+ * A wait for other processes, in slices. Only slices in which the processes could run count towards the bound; of a
+ * slice that ended late, because this process had no CPU itself, only one slice length counts. The first slice is never
+ * excused as starved: /proc is read at its end for the first time, so that short waits need not read it.
  */
 struct proc_wait {
-	pid_t pid[2];                      /* 0: nobody */
-	int64_t left_dur_ns, spare_dur_ns; /* of the bound; of what may still be excused, 0: all time counts */
-	int64_t slice_mono_ns;             /* begin of the present slice */
+	pid_t pid[2];                      /* 0: none */
+	int64_t left_dur_ns, spare_dur_ns; /* rest of the bound; rest of what may be excused, 0: all time counts */
+	int64_t slice_mono_ns;             /* start of the current slice */
 	bool looked;
 	struct proc_cpu before[2];
 };
@@ -112,13 +117,13 @@ static inline void proc_wait_begin(struct proc_wait *w, int64_t now_mono_ns, int
 	w->spare_dur_ns = spare_dur_ns;
 }
 
-/* Until when to sleep before the next question. */
+/* Time until which to sleep before the next call of proc_wait_over(). */
 static inline int64_t proc_wait_until(const struct proc_wait *w)
 {
 	return w->slice_mono_ns + (w->left_dur_ns < PROC_SLICE_DUR_NS ? w->left_dur_ns : PROC_SLICE_DUR_NS);
 }
 
-/* Whether the bound is used up. Ask then, or more often. */
+/* Whether the bound is used up. Call it at proc_wait_until(), or more often. */
 static inline bool proc_wait_over(struct proc_wait *w, int64_t now_mono_ns)
 {
 	if (now_mono_ns >= proc_wait_until(w)) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The real spawn_ops: fork, and in the child only what is safe after a fork of a threaded process; all that
- * needs memory (path, environment) is made before. The child reports a failed exec through a pipe that
- * closes itself when exec succeeds, so start() knows.
- * Thread: the parent's main one.
+ * The real spawn_ops, by fork(). The child calls only functions that are safe after a fork of a process with threads;
+ * everything that needs memory (path, environment) is prepared before. The child reports a failed exec through a
+ * close-on-exec pipe; the pipe closes when exec succeeds, so that start() knows the result. Thread: the parent's main
+ * thread.
  */
 #include "spawn_ops.h"
 
@@ -31,12 +31,13 @@ extern char **environ;
 struct prepared {
 	char *path;
 	const char **env;
-	char journal[64]; /* JOURNAL_STREAM=device:inode of `out`: programs then mark each line's level, "<4>text" */
-	char keep[48];    /* SIMD_KEEP=FD,FD */
-	int out;          /* child's stdout and stderr */
-	int status[2];    /* errno of a failed exec */
+	/* JOURNAL_STREAM=device:inode of `out`: makes simd's programs write the level of each line, "<4>text" */
+	char journal[64];
+	char keep[48]; /* SIMD_KEEP=FD,FD */
+	int out;       /* child's stdout and stderr */
+	int status[2]; /* errno of a failed exec */
 	pid_t parent;
-	const struct rlimit *files; /* NULL: as ours */
+	const struct rlimit *files; /* NULL: as the parent's */
 };
 
 /* ---- before the fork ---- */
@@ -77,7 +78,7 @@ static bool same_variable(const char *a, const char *b)
 	return strncmp(a, b, n) == 0 && (a[n] == '=' || !a[n]);
 }
 
-/* Ours with the changes; the strings are borrowed. */
+/* Returns the parent's environment with the changes; NULL: no memory. The strings are borrowed. */
 static const char **make_env(const char *const *changes)
 {
 	size_t n = 0, m = 0, k = 0;
@@ -91,7 +92,7 @@ static const char **make_env(const char *const *changes)
 	if (!env)
 		return NULL;
 	for (size_t i = 0; i < n; i++) {
-		bool changed = same_variable(environ[i], "JOURNAL_STREAM") || /* ours, not the child's */
+		bool changed = same_variable(environ[i], "JOURNAL_STREAM") || /* describe the parent, not the child */
 			       same_variable(environ[i], "SIMD_KEEP");
 
 		for (size_t j = 0; j < m; j++)
@@ -106,7 +107,7 @@ static const char **make_env(const char *const *changes)
 	return env;
 }
 
-/* One more variable; make_env() left room for two. */
+/* Appends a variable; make_env() has left room for two. */
 static void add_variable(struct prepared *p, const char *variable)
 {
 	size_t n = 0;
@@ -133,7 +134,10 @@ static void name_kept(struct prepared *p, const int *keep)
 	add_variable(p, p->keep);
 }
 
-/* The output of the last one is needed after it has died: one file of it is kept. */
+/*
+ * Opens a new file for the child's output. The output of the previous child may explain its death, so that file is kept
+ * as PATH.1.
+ */
 static int open_file(const char *path)
 {
 	char before[PATH_MAX];
@@ -184,7 +188,7 @@ _Noreturn static void child(const struct spawn *s, const struct prepared *p)
 	reset_signals();
 	if (!s->outlive) {
 		prctl(PR_SET_PDEATHSIG, s->death_signal ? s->death_signal : SIGTERM);
-		if (getppid() != p->parent) /* it died before we asked */
+		if (getppid() != p->parent) /* the parent died before prctl() */
 			_exit(1);
 	}
 	if (s->nice)
@@ -249,7 +253,10 @@ static int fork_child(const struct spawn *s, struct prepared *p, struct spawned 
 	return r;
 }
 
-/* The program, as execve() finds it after it has gone to `dir`, must be what nobody can change who could not be us. */
+/*
+ * Checks that no other user can change the program, if this process runs as root (trust.h). A relative path is resolved
+ * as execve() does after chdir(dir).
+ */
 static int check_trust(const char *path, const char *dir)
 {
 	char *full = *path != '/' && dir && *dir ? mem_printf("%s/%s", dir, path) : mem_strdup(path);
@@ -303,7 +310,7 @@ static int real_reap(void *user, pid_t pid, int pidfd, int *ret_status)
 
 	(void)user;
 	(void)pidfd;
-	/* while the zombie is there its number, and so its group's, is not used again */
+	/* until the zombie is reaped, its pid, and so the id of its process group, is not reused */
 	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0)
 		return -errno;
 	(void)kill(-pid, SIGKILL);

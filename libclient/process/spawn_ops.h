@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starting, signalling and reaping child processes, behind a table, so that tests supervise processes that do not exist.
+ * Starts, signals and reaps child processes. The operations are behind a table, so that tests can supervise processes
+ * that do not exist.
  *
- * A child gets a session of its own (a Ctrl-C reaches its parent alone, which stops children in order), default
- * signals, no descriptors of ours, and a death signal when its parent dies, unless it is to outlive it. Run as root, programs
- * that others can change are refused (trust.h).
+ * A child gets a session of its own (a Ctrl-C reaches only the parent, which stops its children in order), default
+ * signals, none of the parent's descriptors, and a death signal for the case that the parent dies, unless it is to
+ * outlive it. When run as root, refuses programs that other users can change (trust.h).
  *
- * Thread: one, which must be the thread that runs as long as the process (the kernel ties the death signal
- *         to the thread that forked).
+ * Thread: one, which must run as long as the process: the kernel sends the death signal when the thread that forked
+ * ends.
  */
 #ifndef BASE_SPAWN_OPS_H
 #define BASE_SPAWN_OPS_H
@@ -16,37 +17,42 @@
 #include <sys/types.h>
 
 struct spawn {
-	const char *const *argv; /* NULL ends; argv[0] a path, or a name to be found in PATH */
-	const char *const *env;  /* "NAME=value", or "NAME" to unset; NULL ends; NULL: nothing to change */
-	const char *dir;         /* NULL or "": ours */
-	const char *output;      /* file for its output; what is there already becomes <output>.1; NULL: a pipe to us */
-	bool outlive;            /* no death signal */
-	int death_signal;        /* 0: SIGTERM */
-	int nice;                /* 0: ours; what is not permitted is left as it is */
-	const int *keep;         /* two descriptors that it inherits as they are, SIMD_KEEP names them; NULL: none */
+	const char *const *argv; /* ended by NULL; argv[0] is a path, or a name to be searched in PATH */
+	const char *const *env;  /* "NAME=value", or "NAME" to unset; ended by NULL; NULL: no changes */
+	const char *dir;         /* NULL or "": the parent's */
+	/* file for its output; an existing file becomes <output>.1; NULL: a pipe to the parent */
+	const char *output;
+	bool outlive;     /* no death signal */
+	int death_signal; /* 0: SIGTERM */
+	int nice;         /* 0: the parent's; ignored if not permitted */
+	/* two descriptors that the child inherits under the same numbers; SIMD_KEEP names them; NULL: none */
+	const int *keep;
 };
 
 struct spawned {
 	pid_t pid;
-	int pidfd;  /* readable when it has exited; close */
-	int out_fd; /* its stdout and stderr, non-blocking; -1: a file was asked for; close */
+	int pidfd;  /* readable when the child has exited; close */
+	int out_fd; /* child's stdout and stderr, non-blocking; -1: a file was requested; close */
 };
 
 struct spawn_ops {
 	int (*start)(void *user, const struct spawn *s, struct spawned *ret);
-	/* group: the whole session of it. */
+	/* group: signals all processes of the child's session. */
 	int (*signal)(void *user, pid_t pid, int pidfd, int sig, bool group);
-	/* After pidfd was readable: wait status as of waitpid(). What is left of its session is killed. */
+	/*
+	 * Call when pidfd is readable. Returns the wait status as waitpid() does; kills the rest of the child's
+	 * session.
+	 */
 	int (*reap)(void *user, pid_t pid, int pidfd, int *ret_status);
 };
 
 /*
- * Path of a program: a name with a slash as it is, a bare one in the directory `beside` (NULL: none), then in PATH. -ENOENT
- * with a sentence. ret: returns, mem_free().
+ * Finds a program: a name with a slash is returned as it is; any other is searched in the directory `beside` (NULL:
+ * none), then in PATH. -ENOENT: not found. ret: returns, mem_free().
  */
 int spawn_find(const char *name, const char *beside, char **ret);
 
-/* The real ones. user: const struct rlimit *, RLIMIT_NOFILE of the children; NULL: as ours. */
+/* The real operations. user: const struct rlimit *, RLIMIT_NOFILE of the children; NULL: as the parent's. */
 extern const struct spawn_ops spawn_real;
 
 /* "exit code 3", "killed by signal 11 (Segmentation fault)". */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See whose.h. Lock: calls_lock, a leaf but for what whose_look() calls. */
+/* Contract in whose.h. Lock: calls_lock, a leaf lock except for the callback of whose_look(). */
 #include "whose.h"
 
 #include <pthread.h>
 
-static _Thread_local struct mine { /* its address is the thread's number, too */
+static _Thread_local struct mine { /* its address also identifies the thread */
 	const char *current;
 	uint32_t depth;
 } mine;
 
 static pthread_mutex_t calls_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct list calls = { &calls, &calls }; /* whose_call::link */
+static struct list calls = { &calls, &calls }; /* linked by whose_call::link */
 
 const char *whose(void)
 {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose function the thread is in: the name of a component or node while the library calls what its author wrote, so that a handler
- * of crashes can name it; and which of all these functions run now, in whatever thread, so that one that does not come back can be
- * named. They may nest; who enters gives back what was there before.
+ * Records whose code each thread is in, by the name of a component or node, while the library calls a callback, so that
+ * a crash handler can name it. Also records which callbacks are running, in all threads, so that one that hangs can be
+ * named. Calls may nest: each whose_enter() returns the previous name, which whose_leave() restores.
  *
  *     before = whose_enter(n->name);           whose_begin(&run, &r->call);
  *     fn(user);                                fn(user);
  *     whose_leave(before);                     whose_end(&run);
  *
- * The list of functions is the process's, not a host's: what hangs is the process. To begin costs no clock and no lock: how long one
- * has run is known by who looks again and again.
+ * The list of callbacks is one per process, not per host: a callback that hangs is a problem of the whole process.
+ * whose_begin() takes no lock and reads no clock: how long a callback has been running is known from repeated calls of
+ * whose_look().
  *
- * Thread: each has its own; whose() may be called in a signal handler. whose_add(), whose_remove() and whose_look() any; of one
- *         function whose_begin() and whose_end() one at a time.
+ * Thread: names are per thread; whose() may be called in a signal handler. whose_add(), whose_remove() and whose_look():
+ *         any; whose_begin() and whose_end() of one callback: one at a time.
  */
 #ifndef BASE_WHOSE_H
 #define BASE_WHOSE_H
@@ -22,43 +23,44 @@
 
 #include "list.h"
 
-const char *whose(void); /* NULL: nobody's; borrows until that function returns */
-/* name: kept until whose_leave(); NULL: nobody's. Returns what is to be given to whose_leave(). */
+/* name of the owner of the running callback; NULL: none; borrowed until the callback returns */
+const char *whose(void);
+/* name: borrowed until whose_leave(); NULL: none. Returns the value to pass to whose_leave(). */
 const char *whose_enter(const char *name);
 void whose_leave(const char *before);
 
 enum whose_kind { WHOSE_PROC, WHOSE_READER, WHOSE_TIMER, WHOSE_SERVICE, WHOSE_PARAM };
 
 struct whose_call {
-	struct list link; /* of all, guarded by whose.c; { NULL }: not in it */
+	struct list link; /* in the list of all, guarded by calls_lock; { NULL }: not in it */
 	enum whose_kind kind;
-	const char *name;         /* whose; NULL: nobody's */
-	const char *of;           /* channel, timer, service, parameter; NULL of proc */
-	struct whose_run *run;    /* innermost; NULL: it does not run */
-	_Atomic uintptr_t thread; /* that it runs in, some number; 0: none */
-	_Atomic uint32_t depth;   /* how many functions run in that thread, with it */
-	_Atomic uint64_t runs;    /* so far */
-	uint64_t seen_runs;       /* by whose_look() */
-	int64_t seen_mono_ns;     /* ... for the first time; 0: it did not run */
+	const char *name;         /* name of the owner; NULL: none */
+	const char *of;           /* name of the channel, timer, service or parameter; NULL for proc */
+	struct whose_run *run;    /* innermost run; NULL: not running */
+	_Atomic uintptr_t thread; /* identifies the thread that it runs in; 0: not running */
+	_Atomic uint32_t depth;   /* nesting depth of callbacks in that thread when it began */
+	_Atomic uint64_t runs;    /* number of runs so far */
+	uint64_t seen_runs;       /* `runs` as of the last whose_look() that saw a new run */
+	int64_t seen_mono_ns;     /* when whose_look() first saw this run; 0: not running then */
 };
 
-/* One time that it runs: on the stack of the thread. */
+/* One run of a callback; lives on the stack of its thread. */
 struct whose_run {
-	struct whose_call *call; /* NULL: it has been removed meanwhile */
-	struct whose_run *outer; /* of the same */
+	struct whose_call *call; /* NULL: removed during the run */
+	struct whose_run *outer; /* outer run of the same callback */
 	const char *before;
 };
 
-/* name and of: kept until whose_remove(). *c is otherwise zero. */
+/* Adds a callback to the list. name, of: borrowed until whose_remove(). *c is zero on entry. */
 void whose_add(struct whose_call *c, enum whose_kind kind, const char *name, const char *of);
-/* When it does not run, or inside itself. All zero is fine. */
+/* May be called only while the callback does not run, or from within it. *c may be all zero. */
 void whose_remove(struct whose_call *c);
 void whose_begin(struct whose_run *r, struct whose_call *c);
-void whose_end(struct whose_run *r); /* c may be gone */
+void whose_end(struct whose_run *r); /* the whose_call may have been removed */
 
 /*
- * fn for each function that has run without an end since it was seen the last time, c->seen_mono_ns; it may not call whose_add() or
- * whose_remove(). By one thread at a time.
+ * Calls fn for each callback whose current run an earlier whose_look() has already seen, first at c->seen_mono_ns. fn
+ * must not call whose_add() or whose_remove(). Called by one thread at a time.
  */
 void whose_look(int64_t now_mono_ns, void (*fn)(void *user, const struct whose_call *c), void *user);
 

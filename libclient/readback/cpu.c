@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The back end without a device: sources are memory, and the worker copies them. Thread: the owner's. */
+/* The back end without a device: sources are memory, which the worker copies. Thread: the owner's. */
 #include <stdio.h>
 
 #include "device.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUDA: each start puts one copy into the caller's stream, behind what was submitted there before, and an event behind the copy, which is
- * asked whether it has passed. Thread: the owner's; the context is pushed where another one is current, or none.
+ * CUDA: each start queues one copy in the caller's stream, after what was submitted there before, and an event after
+ * the copy, which poll() queries. Thread: the owner's; the context is pushed if another one, or none, is current.
  */
 #include <stdio.h>
 #include <time.h>
@@ -12,7 +12,7 @@
 #include "timeutil.h"
 
 #define WAIT_STEP_DUR_NS \
-	(100 * 1000) /* the driver waits for an event without a limit only, so it is asked again and again */
+	(100 * 1000) /* the driver can wait for an event only without a time limit, so it is polled at this interval */
 
 static struct cuda *of(struct device *d)
 {
@@ -21,7 +21,7 @@ static struct cuda *of(struct device *d)
 
 /* ---- the context ---- */
 
-/* *ret_pushed: leave() has to undo it. */
+/* *ret_pushed: leave() must pop it. */
 static int enter(struct cuda *c, bool *ret_pushed)
 {
 	void *current = NULL;
@@ -86,7 +86,8 @@ static void cuda_remove(struct device *d, struct device_request *q, bool writes)
 	bool pushed = false;
 
 	if (!writes) {
-		(void)enter(c, &pushed); /* without the context the driver refuses, which is all the same now */
+		/* if this fails the driver refuses the calls below, which does not matter here */
+		(void)enter(c, &pushed);
 		place_finish(c, q->own);
 		leave(c, pushed);
 	}
@@ -162,7 +163,7 @@ static int start(struct cuda *c, struct device_request *q)
 		release(c, p);
 		return r;
 	}
-	/* what is in the stream will be written, so a driver that refuses the event is asked again in poll() */
+	/* the queued copy will be written, so if the driver refuses the event, poll() tries again */
 	p->recorded = c->cu.EventRecord(p->event, c->stream) == CUDA_OK;
 	return 0;
 }
@@ -179,7 +180,7 @@ static int cuda_start(struct device *d, struct device_request *q)
 	return r;
 }
 
-/* A result of the event, or, as long as there is none behind the copy, of the whole stream. */
+/* Queries the event, or the whole stream while the event could not be recorded. */
 static int query(struct cuda *c, struct cuda_place *p)
 {
 	if (!p->recorded)
@@ -193,12 +194,12 @@ static int cuda_poll(struct device *d, struct device_request *q)
 	bool pushed = false;
 	int result, r;
 
-	(void)enter(c, &pushed); /* the event may well be asked without */
+	(void)enter(c, &pushed); /* the event can be queried without the context */
 	result = query(c, q->own);
 	r = result == CUDA_OK || result == CUDA_NOT_READY ? result == CUDA_OK : cuda_failed(&c->cu, "the copy", result);
 	/*
-	 * An event that says nothing of its copy: the target is neither released while it may be written, nor kept for ever. So this, which a
-	 * driver in order never needs, waits.
+	 * The event failed and says nothing about its copy: the target must not be released while it may be written,
+	 * nor kept for ever. So this waits, which never happens with a working driver.
 	 */
 	if (r < 0 && r != -ENODEV)
 		r = c->cu.StreamSynchronize(c->stream) == CUDA_OK ? 1 : -ENODEV;
@@ -210,7 +211,7 @@ static bool cuda_abandon(struct device *d, struct device_request *q)
 {
 	(void)d;
 	(void)q;
-	return false; /* what is in the stream will be written */
+	return false; /* the queued copy will be written */
 }
 
 static void cuda_wait(struct device *d, struct device_request *q, int64_t dur_ns)
@@ -255,14 +256,14 @@ static const struct device_ops cuda_ops = {
 	.destroy = cuda_destroy,
 };
 
-/* In the context. */
+/* Called with the context current. */
 static int look_up(struct cuda *c)
 {
 	void *of_stream = NULL;
 	int device, max = 0, result = c->cu.StreamGetCtx(c->stream, &of_stream);
 
 	if (result != CUDA_OK)
-		return cuda_failed(&c->cu, "options.cuda.stream is no stream", result);
+		return cuda_failed(&c->cu, "options.cuda.stream is not a stream", result);
 	if (of_stream != c->context)
 		return err_set(-EINVAL,
 			       "cuda: options.cuda.stream is of another context than options.cuda.context, or than "

@@ -18,7 +18,7 @@ const char *cuda_result_name(const struct cuda_calls *cu, int result)
 	return cu->GetErrorName(result, &name) == CUDA_OK && name ? name : "an unknown CUresult";
 }
 
-/* What every later call in the context, or in the process, would answer as well. */
+/* Errors that every later call in the context, or in the process, would return as well. */
 static bool sticky(int result)
 {
 	switch (result) {
@@ -93,7 +93,7 @@ static int check_driver(const struct cuda_calls *cu)
 	return 0;
 }
 
-/* Loaded once and never unloaded: drivers do not all survive that. */
+/* Loaded once and never unloaded: not all drivers support unloading. */
 int cuda_load(struct cuda_calls *ret)
 {
 	void *lib = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -106,7 +106,10 @@ int cuda_load(struct cuda_calls *ret)
 	return r < 0 ? r : check_driver(ret);
 }
 
-/* Its first device, as the others name theirs. Whether a driver page-locks slots only an image shows, see sim_readback_how(). */
+/*
+ * Describes the first device, as the other back ends do. Only an image shows whether the driver page-locks slots, see
+ * sim_readback_how().
+ */
 int cuda_describe(char *ret, size_t cap)
 {
 	int (*name)(char *, int, int) = NULL;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What of CUDA's driver API is used here, in prototypes of our own (no header of CUDA is needed), found in libcuda.so.1 at run time; and
- * whether a device can serve. Names and numbers are those of the driver API's reference manual, sections "Context Management", "Stream
- * Management", "Event Management", "Memory Management" and "Data types". Thread: any; loads libraries.
+ * The part of CUDA's driver API that is used here, as prototypes of our own (so no CUDA header is needed), resolved in
+ * libcuda.so.1 at run time; and the check whether a device can serve. Names and numbers are those of the driver API's
+ * reference manual, sections "Context Management", "Stream Management", "Event Management", "Memory Management" and
+ * "Data types". Thread: any; loads libraries.
  */
 #ifndef READBACK_CUDA_LOAD_H
 #define READBACK_CUDA_LOAD_H
@@ -11,7 +12,7 @@
 
 #define CUDA_VERSION_MIN 11000 /* 11.0: 1000 * major + 10 * minor */
 
-enum cuda_result { /* CUresult: those that are told apart here */
+enum cuda_result { /* CUresult: the values that are distinguished here */
 		   CUDA_OK = 0,
 		   CUDA_INVALID_VALUE = 1,
 		   CUDA_OUT_OF_MEMORY = 2,
@@ -58,7 +59,7 @@ enum cuda_result { /* CUresult: those that are told apart here */
 
 typedef unsigned long long cuda_pointer; /* CUdeviceptr */
 
-struct cuda_copy_side { /* one half of CUDA_MEMCPY2D: its two halves are alike */
+struct cuda_copy_side { /* one half of CUDA_MEMCPY2D: both halves have the same layout */
 	size_t x_bytes, y;
 	int type; /* CUDA_MEMORY_* */
 	void *host;
@@ -121,16 +122,16 @@ struct cuda_calls {
 };
 
 /*
- * All calls, of a driver that has been initialised. 0; -ENOENT libcuda.so.1 is missing, or finds no device; -EOPNOTSUPP the driver is older
- * than CUDA_VERSION_MIN; with a sentence.
+ * Resolves all calls and initialises the driver. 0; -ENOENT libcuda.so.1 is missing, or finds no device; -EOPNOTSUPP
+ * the driver is older than CUDA_VERSION_MIN; with a sentence.
  */
 int cuda_load(struct cuda_calls *ret);
-/* The part of it that looks calls up. find as dlsym(). -EOPNOTSUPP one is missing. */
+/* Resolves the calls. find: as dlsym(). -EOPNOTSUPP one is missing. */
 int cuda_find_calls(void *lib, void *(*find)(void *lib, const char *symbol), struct cuda_calls *ret);
 
 /*
- * The sentence of a result that is not CUDA_OK: "cuda: <what>: <name>". Returns -ENODEV if it leaves the context of no use ("sticky"), -ENOMEM,
- * else -EIO.
+ * Sets the sentence of a result that is not CUDA_OK: "cuda: <what>: <name>". Returns -ENODEV if the error makes the
+ * context unusable ("sticky"), -ENOMEM, else -EIO.
  */
 int cuda_failed(const struct cuda_calls *cu, const char *what, int result);
 const char *cuda_result_name(const struct cuda_calls *cu, int result);

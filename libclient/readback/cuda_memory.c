@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the device writes: into the data plane's segment, which is page-locked whole, once for each generation of it, or into the
- * caller's region, or into page-locked memory of its own (staging). Thread: the owner's.
+ * Where the device writes: into the data plane's segment, which is page-locked as a whole, once for each generation, or
+ * into the caller's region, or into page-locked memory of its own (staging). Thread: the owner's.
  *
- * The driver page-locks a piece of memory once in a process and refuses it a second time, so read-backs share what they have registered, in a
- * list of the process's own, under a lock that nobody holds for long but who registers.
+ * The driver page-locks a piece of memory once in a process and refuses it a second time. So read-backs share their
+ * registrations, in a list of the process, under a lock that is held for long only while memory is registered.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "err.h"
 #include "mem.h"
 
-/* The driver's list of what is page-locked is the process's too. */
+/* The driver's list of page-locked memory is the process's too. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct list registered = { &registered, &registered };
 
@@ -47,7 +47,10 @@ static bool same(const struct cuda_registration *a, const struct cuda_registrati
 	return a->base == b->base && a->size == b->size && a->slots == b->slots && a->generation == b->generation;
 }
 
-/* Of the same memory; what was there in an earlier generation has been unmapped, and is forgotten. */
+/*
+ * Finds the registration of the same memory. Memory of an earlier generation at that address was unmapped, so its
+ * registration is forgotten.
+ */
 static struct cuda_registration *find(struct cuda *c, const struct cuda_registration *want)
 {
 	struct cuda_registration *g, *next;
@@ -70,7 +73,9 @@ static int add(struct cuda *c, const struct cuda_registration *want, struct cuda
 	if (!g)
 		return err_nomem();
 	result = c->cu.MemHostRegister((void *)g->base, g->size, CUDA_HOST_PORTABLE);
-	/* a region stays as it is until the read-back is destroyed; who has page-locked a segment may end that at any time */
+	/*
+	 * only a region: it stays until the read-back is destroyed, whereas a segment's owner may unlock it at any time
+	 */
 	g->theirs = result == CUDA_HOST_MEMORY_ALREADY_REGISTERED && !g->slots;
 	if (result != CUDA_OK && !g->theirs) {
 		mem_free(g);
@@ -101,7 +106,7 @@ static int register_memory(struct cuda *c, const struct cuda_registration *want,
 	return 0;
 }
 
-/* Rounded inwards to pages. */
+/* Rounds inwards to pages. */
 static int register_segment(struct cuda *c, const struct segment *s, const struct device_request *q,
 			    struct cuda_registration **ret)
 {
@@ -122,7 +127,7 @@ static int register_again(struct cuda *c, const struct device_request *q)
 	struct segment s = c->region;
 	int r = 0;
 
-	cuda_unregister(c, c->registration); /* requests that are under way have references of their own */
+	cuda_unregister(c, c->registration); /* pending requests have references of their own */
 	c->registration = NULL;
 	c->tried = true;
 	c->generation = q->generation;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is read: linear memory of this process or of another one, or an array (a texture). What the driver can say about it is asked for and
- * compared with the request, as it would read past the end of what it was given. Thread: the owner's.
+ * The source: linear memory of this process or of another one, or an array (a texture). Its properties are queried from
+ * the driver and compared with the request, as the driver itself would read past its end. Thread: the owner's.
  */
 #include <string.h>
 
@@ -27,7 +27,7 @@ void cuda_close_all(struct cuda *c)
 		close_opened(c, o);
 }
 
-/* Closes the one that nothing has read for longest. */
+/* Closes the least recently used one. */
 static int make_room(struct cuda *c)
 {
 	struct cuda_opened *o;
@@ -55,7 +55,7 @@ static int open_handle(struct cuda *c, const struct cuda_ipc_handle *h, struct c
 	result = c->cu.IpcOpenMemHandle(&o->base, *h, CUDA_IPC_LAZY_PEER_ACCESS);
 	if (result != CUDA_OK) {
 		mem_free(o);
-		/* of the handle, not of the context */
+		/* an error of the handle, not of the context */
 		if (result == CUDA_INVALID_CONTEXT)
 			return err_set(-EIO,
 				       "cuda: source.cuda.ipc cannot be opened in this context: %s, %d; it is of "
@@ -91,7 +91,7 @@ static int opened_of(struct cuda *c, const void *handle, struct cuda_opened **re
 
 /* ---- linear memory ---- */
 
-/* at: where the allocation's memory begins for the caller, before source.offset. */
+/* at: where the caller's part of the allocation begins, before source.offset. */
 static int check_range(struct cuda *c, const struct device_request *q, cuda_pointer at)
 {
 	const size_t size = (q->height - 1) * q->source_pitch + q->width * q->pixel;
@@ -99,7 +99,7 @@ static int check_range(struct cuda *c, const struct device_request *q, cuda_poin
 	size_t all = 0, left;
 	int result = c->cu.MemGetAddressRange(&base, &all, at);
 
-	/* memory that was not allocated but mapped is unknown there: the copy says whether it exists */
+	/* memory that was mapped, not allocated, is unknown to it: the copy itself fails if it does not exist */
 	if (result != CUDA_OK)
 		return cuda_failed(&c->cu, "cuMemGetAddressRange", result) == -ENODEV ? -ENODEV : 0;
 	left = at < base || at - base > all ? 0 : all - (size_t)(at - base);
@@ -143,7 +143,7 @@ static int linear(struct cuda *c, struct device_request *q, struct cuda_copy_sid
 
 /* ---- arrays ---- */
 
-static size_t element_size(int format) /* 0: one of a later version */
+static size_t element_size(int format) /* 0: a format of a later version */
 {
 	switch (format) {
 	case CUDA_FORMAT_UNSIGNED_INT8:
@@ -194,7 +194,7 @@ static int array(struct cuda *c, const struct device_request *q, struct cuda_cop
 			       "cuda: source.offset and row_pitch are of linear memory, and an array was given");
 	result = c->cu.Array3DGetDescriptor(&a, s->cuda.array);
 	if (result != CUDA_OK) {
-		r = cuda_failed(&c->cu, "source.cuda.array is no array of this context", result);
+		r = cuda_failed(&c->cu, "source.cuda.array is not an array of this context", result);
 		return r == -EIO ? -EINVAL : r;
 	}
 	r = check_array(q, &a);

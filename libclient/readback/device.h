@@ -2,14 +2,14 @@
 /*
  * What a back end does: the contract between readback.c and cpu.c, vulkan*.c, gles*.c, cuda*.c. A request goes through
  *
- *     add     once, for its place: what it needs for whatever comes
- *     start   the device begins; it says whether it writes the target itself (direct), or memory of its own
- *     poll    until 1; what is not direct lies at from then, to be copied
- *     release the place is free for another start; from is not needed any more
+ *     add     once, for its place: allocates what every start needs
+ *     start   the device begins; it reports whether it writes the target itself (direct), or memory of its own
+ *     poll    until it returns 1; a request that is not direct then has its data at `from`, to be copied
+ *     release the place is free for another start; `from` is not needed any more
  *     remove  once, at the end
  *
- * Thread: the owner's. Nothing but wait() and destroy() waits for the device. Errors: negative errno with a sentence (err.h); -ENODEV:
- * the device is lost, with all that it has not finished.
+ * Thread: the owner's. Only wait() and destroy() wait for the device. Errors: negative errno with a sentence (err.h);
+ * -ENODEV: the device is lost, with all that it has not finished.
  */
 #ifndef READBACK_DEVICE_H
 #define READBACK_DEVICE_H
@@ -23,17 +23,17 @@
 struct device;
 
 struct device_request {
-	/* readback.c: */
+	/* set by readback.c: */
 	const struct sim_readback_source *source; /* during start() only */
-	size_t source_pitch;                      /* of memory or a buffer: never 0 */
+	size_t source_pitch;                      /* for memory or a buffer: never 0 */
 	uint32_t width, height;
-	size_t pixel; /* bytes of one of the source's */
+	size_t pixel; /* bytes of one pixel of the source */
 	uint8_t *to;  /* the target */
 	size_t to_pitch, to_size;
-	bool convert;        /* the target is not what the device writes */
+	bool convert;        /* the device cannot write the target's layout itself */
 	bool in_slot;        /* the target is in a slot */
-	uint32_t generation; /* of the slot's data plane */
-	/* the device: */
+	uint32_t generation; /* generation of the slot's data plane */
+	/* set by the device: */
 	bool direct;
 	const uint8_t *from;
 	size_t from_pitch;
@@ -42,22 +42,25 @@ struct device_request {
 
 struct device_ops {
 	const char *name;
-	bool at_once;       /* what is started has finished */
+	bool at_once;       /* a started request has finished at once */
 	bool source_memory; /* sources are memory of the program, with a pitch: read until the request is over */
 	int (*add)(struct device *d, struct device_request *q);
 	int (*start)(struct device *d, struct device_request *q);
 	int (*poll)(struct device *d, struct device_request *q); /* 1: finished; 0: not yet */
-	/* Nobody wants it any more. True: the device writes nothing of it from now on; false: it is polled on, then released. */
+	/*
+	 * The request is not needed any more. True: the device writes nothing of it from now on; false: it is polled
+	 * further, then released.
+	 */
 	bool (*abandon)(struct device *d, struct device_request *q);
 	void (*wait)(struct device *d, struct device_request *q,
-		     int64_t dur_ns); /* until it has finished, or so long; negative: for ever */
+		     int64_t dur_ns); /* until it has finished, or for dur_ns; negative: for ever */
 	void (*release)(struct device *d, struct device_request *q);
-	/* writes: the device has not finished it, and may write at any time: its memory is left where it is. */
+	/* writes: the device has not finished the request, and may write at any time: its memory is not freed. */
 	void (*remove)(struct device *d, struct device_request *q, bool writes);
 	void (*destroy)(struct device *d, bool writes); /* frees d */
 };
 
-struct device { /* embedded in what a back end has */
+struct device { /* first member of each back end */
 	const struct device_ops *ops;
 	uint64_t imports;
 	char how[512]; /* sim_readback_how() */

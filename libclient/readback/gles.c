@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OpenGL ES, or OpenGL, whichever context is current: a fence behind what was drawn; once it has passed, the pixels are read straight into the target. So the picture has to stay until
- * then, and each request that is under way needs one of its own. Bindings of the context are put back as they were.
+ * OpenGL ES, or OpenGL, whichever context is current: each start puts a fence after the drawing commands; once it has
+ * passed, the pixels are read directly into the target. So the image must not change until then, and each pending
+ * request needs an image of its own. Bindings of the context are restored.
  *
  * Thread: the owner's, whose context is current.
  */
@@ -29,7 +30,7 @@ struct gles {
 	EGLContext context;
 	bool says_lost; /* the context has reset notification */
 	bool bgra;
-	bool desktop; /* OpenGL, which changes formats while it reads */
+	bool desktop; /* OpenGL, which converts formats while it reads */
 	GLuint own;   /* framebuffer, for textures */
 };
 
@@ -76,7 +77,7 @@ static void bind(struct gles *g, const struct gles_place *p, struct bindings *be
 
 static void bind_back(struct gles *g, const struct gles_place *p, const struct bindings *before)
 {
-	if (p->texture) /* keeps it from being freed otherwise */
+	if (p->texture) /* keeps the texture from being freed meanwhile */
 		g->gl.FramebufferTexture2D(GL_READ_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, 0, 0);
 	g->gl.BindFramebuffer(GL_READ_FRAMEBUFFER, (GLuint)before->framebuffer);
 	g->gl.BindBuffer(GL_PIXEL_PACK_BUFFER, (GLuint)before->buffer);
@@ -97,7 +98,7 @@ static int read_pixels(struct gles *g, struct device_request *q)
 	g->gl.PixelStorei(GL_PACK_ALIGNMENT, 1);
 	g->gl.PixelStorei(GL_PACK_SKIP_ROWS, 0);
 	g->gl.PixelStorei(GL_PACK_SKIP_PIXELS, 0);
-	for (int i = 0; i < 8 && g->gl.GetError() != GL_NO_ERROR; i++) /* of the program's own calls */
+	for (int i = 0; i < 8 && g->gl.GetError() != GL_NO_ERROR; i++) /* errors of the program's own calls */
 		continue;
 	g->gl.ReadPixels(0, 0, (GLsizei)q->width, (GLsizei)q->height, p->format, p->type,
 			 q->direct ? q->to : p->staging);
@@ -110,7 +111,7 @@ static int read_pixels(struct gles *g, struct device_request *q)
 
 /* ---- start ---- */
 
-/* What the format is for glReadPixels(); whether the framebuffer can be read so. */
+/* Chooses the format for glReadPixels(), and checks that the framebuffer can be read in it. */
 static int choose_format(struct gles *g, const struct device_request *q, struct gles_place *p)
 {
 	GLint format = 0, type = 0;
@@ -118,13 +119,13 @@ static int choose_format(struct gles *g, const struct device_request *q, struct 
 	p->type = GL_UNSIGNED_BYTE;
 	switch (q->source->format) {
 	case SIM_READBACK_RGBA8:
-		p->format = GL_RGBA; /* always, of framebuffers of normalised integers */
+		p->format = GL_RGBA; /* always allowed for framebuffers of normalised integers */
 		break;
 	case SIM_READBACK_BGRA8:
 		p->format = GL_BGRA_EXT;
 		if (!g->bgra)
 			return err_set(-EOPNOTSUPP,
-				       "gles: no GL_EXT_read_format_bgra; read RGBA8, and have it changed");
+				       "gles: no GL_EXT_read_format_bgra; give RGBA8 as the format of the source");
 		break;
 	case SIM_READBACK_RGBA32F:
 		p->format = GL_RGBA;
@@ -139,7 +140,7 @@ static int choose_format(struct gles *g, const struct device_request *q, struct 
 		break;
 	case SIM_READBACK_RGB8:
 		return err_set(-EOPNOTSUPP,
-			       "gles: what is read as RGB8 is RGBA8 as well; read that, and have it changed");
+			       "gles: a framebuffer cannot be read as RGB8; give RGBA8 as the format of the source");
 	case SIM_READBACK_R16:
 		p->format = GL_RED;
 		p->type = GL_UNSIGNED_SHORT;
@@ -237,7 +238,7 @@ static bool gles_abandon(struct device *d, struct device_request *q)
 {
 	(void)d;
 	(void)q;
-	return true; /* only gles_poll() writes */
+	return true; /* pixels are written only in gles_poll() */
 }
 
 static void gles_wait(struct device *d, struct device_request *q, int64_t dur_ns)
@@ -303,7 +304,7 @@ static bool can_serve(const char *version, bool *ret_desktop)
 	return number_take_f64(&version, &number) == 0 && number >= 3.15;
 }
 
-/* Bad enums are what an older context answers, and no one else's business. */
+/* An older context answers with GL errors for unknown enums, which the program must not see. */
 static bool says_lost(struct gles *g)
 {
 	GLint strategy = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* describe.h: who draws OpenGL ES without a screen. */
+/* describe.h: the renderer of OpenGL ES without a screen. */
 #define EGL_NO_X11
 #include <EGL/egl.h>
 #include <EGL/eglext.h>
@@ -23,7 +23,7 @@ struct egl {
 	const unsigned char *(*GetString)(unsigned);
 };
 
-/* gles_probe() has found both. */
+/* gles_probe() has found both libraries. */
 static bool load(struct egl *e)
 {
 	void *egl = dlopen("libEGL.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE),

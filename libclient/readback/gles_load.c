@@ -7,7 +7,7 @@
 #include "device.h"
 #include "err.h"
 
-/* Loaded once and never unloaded: drivers do not all survive that. */
+/* Loaded once and never unloaded: not all drivers support unloading. */
 static int open_library(const char *name, void **ret)
 {
 	*ret = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

@@ -34,7 +34,7 @@ struct gles_calls {
 #define X(name, type, args) type(*name) args;
 	GLES_CALLS(X)
 #undef X
-	GLenum (*GetGraphicsResetStatus)(void); /* NULL: the context cannot say that it is lost */
+	GLenum (*GetGraphicsResetStatus)(void); /* NULL: the context cannot report that it is lost */
 };
 
 /* 0; -ENOENT libEGL.so.1 or libGLESv2.so.2 is missing; -EOPNOTSUPP they lack a function; with a sentence. */

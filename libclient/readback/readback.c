@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim/readback.h, but for the start of a request (request.c). Thread: the owner's, see there. */
+/* sim/readback.h, except the start of a request (request.c). Thread: the owner's, see there. */
 #include "readback_private.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "timeutil.h"
 
 #define IN_FLIGHT_DEFAULT 3u
-#define LOANS_MAX         8u /* of a publisher: sim_loan() */
+#define LOANS_MAX         8u /* loans of a publisher: sim_loan() */
 #define END_DUR_NS        NS_PER_S
 #define DEPTH_SCALE       1000.0f
 
@@ -34,7 +34,7 @@ int readback_check_shape(const struct sim_readback_shape *s, struct readback_sha
 			"%u pixels",
 			s->row_pitch, pixel, s->width);
 	if (!(s->depth_scale >= 0.0f))
-		return err_set(-EINVAL, "read-back: depth_scale is negative or no number");
+		return err_set(-EINVAL, "read-back: depth_scale is negative or NaN");
 	x.s = *s;
 	if (!s->row_pitch)
 		x.s.row_pitch = (uint32_t)(s->width * pixel);
@@ -108,7 +108,7 @@ static int add_request(struct sim_readback *rb)
 
 static int add_requests(struct sim_readback *rb)
 {
-	/* as many again that are still written, and one that is in its callback */
+	/* as many again that are still being written, and one in its callback */
 	for (unsigned i = 0; i < 2 * rb->in_flight + 1; i++) {
 		int r = add_request(rb);
 
@@ -225,7 +225,7 @@ int sim_readback_process(struct sim_readback *rb)
 	return r < 0 ? r : readback_turn(rb);
 }
 
-/* Until nothing is pending, and what is dying neither if that counts; -ETIMEDOUT. */
+/* Processes until no request is pending and, with `dying`, none is dying either; -ETIMEDOUT. */
 static int finish(struct sim_readback *rb, int64_t timeout_dur_ns, bool dying)
 {
 	int64_t until = timeout_dur_ns < 0 ? INT64_MAX : ns_add(mono_now_ns(), timeout_dur_ns), left = -1;
@@ -239,7 +239,7 @@ static int finish(struct sim_readback *rb, int64_t timeout_dur_ns, bool dying)
 			return 0;
 		q = readback_unfinished(rb);
 		if (!q)
-			continue; /* started by a callback, and over */
+			continue; /* a callback has started it, and it is over */
 		if (until != INT64_MAX && (left = until - mono_now_ns()) <= 0)
 			return err_set(-ETIMEDOUT, "read-back: request %llu is still not over",
 				       (unsigned long long)q->t.number);
@@ -336,7 +336,7 @@ struct sim_slot *sim_readback_take_slot(struct sim_readback *rb, struct sim_read
 	return slot;
 }
 
-/* ---- the end ---- */
+/* ---- destroy ---- */
 
 static bool remove_all(struct sim_readback *rb, struct list *l)
 {
@@ -359,7 +359,7 @@ static bool remove_all(struct sim_readback *rb, struct list *l)
 	return writes;
 }
 
-/* Those that the device does not finish. */
+/* Requests that the device has not finished. */
 static void give_up(struct sim_readback *rb)
 {
 	struct request *q;
@@ -390,7 +390,7 @@ void sim_readback_destroy(struct sim_readback *rb)
 		rb->done = nobody;
 	list_splice(&rb->dying, &rb->finished);
 	list_splice(&rb->dying, &rb->taken);
-	rb->in_flight = 0; /* callbacks start nothing more */
+	rb->in_flight = 0; /* so that callbacks cannot start new requests */
 	rb->full = SIM_READBACK_REFUSE;
 	(void)kill_all(rb, 0, "cancelled by sim_readback_destroy()");
 	(void)finish(rb, END_DUR_NS, true);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request after the other: started, looked at, completed in order. Thread: the owner's. */
+/* Requests: start, poll, complete in order. Thread: the owner's. */
 #include "readback_private.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "sized.h"
 
-/* ---- a request ends ---- */
+/* ---- ending a request ---- */
 
 static void fail(struct sim_readback *rb, struct request *q, int result, const char *why)
 {
@@ -63,7 +63,7 @@ void readback_kill(struct sim_readback *rb, struct request *q, int result, const
 		release_slot(rb, q);
 }
 
-/* ---- a request goes on ---- */
+/* ---- advancing a request ---- */
 
 static void copy(struct sim_readback *rb, struct request *q)
 {
@@ -112,7 +112,7 @@ static void advance(struct sim_readback *rb, struct request *q)
 	}
 }
 
-/* Whether memory of the caller's is still written or read. */
+/* Whether the caller's memory is still written or read. */
 static bool touches(const struct sim_readback *rb, const struct request *q)
 {
 	if (q->state == REQUEST_OVER)
@@ -194,7 +194,7 @@ void readback_wait(struct sim_readback *rb, struct request *q, uint32_t seen, in
 	rb->n.waits++;
 }
 
-/* ---- a request begins ---- */
+/* ---- starting a request ---- */
 
 int readback_enter(const struct sim_readback *rb, const char *call)
 {
@@ -214,8 +214,8 @@ static int check_source(const struct sim_readback *rb, const struct sim_readback
 	size_t pixel;
 
 	if (!rows_possible(s->format, to->format))
-		return err_set(-EINVAL, "read-back: there is no way from format %d of the source to format %d",
-			       (int)s->format, (int)to->format);
+		return err_set(-EINVAL, "read-back: source format %d cannot be converted to format %d", (int)s->format,
+			       (int)to->format);
 	pixel = sim_readback_pixel_size(s->format);
 	if (s->row_pitch && (s->row_pitch % pixel || s->row_pitch / pixel < to->width))
 		return err_set(-EINVAL,
@@ -248,14 +248,14 @@ static void drop_oldest(struct sim_readback *rb)
 
 	list_for_each(q, &rb->pending, link) {
 		if (!q->dead) {
-			readback_kill(rb, q, -ECANCELED, "dropped for a newer one: so many as in_flight were pending");
+			readback_kill(rb, q, -ECANCELED, "dropped for a newer one: in_flight requests were pending");
 			rb->n.dropped++;
 			return;
 		}
 	}
 }
 
-/* 0: there is room; 1: dropped; -EAGAIN. */
+/* Returns 0: there is room; 1: dropped; -EAGAIN. */
 static int make_room(struct sim_readback *rb)
 {
 	if (live(rb) >= rb->in_flight && rb->full == SIM_READBACK_DROP_OLDEST && !list_empty(&rb->idle))

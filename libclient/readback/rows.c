@@ -38,7 +38,7 @@ bool rows_possible(enum sim_readback_format from, enum sim_readback_format to)
 	       (from == SIM_READBACK_R32F && to == SIM_READBACK_R16);
 }
 
-/* ---- a row, as any processor does it: also what the wide ones leave over ---- */
+/* ---- a row, on any processor: also used for the pixels that the wide loops leave over ---- */
 
 static void exchange_plain(const uint8_t *from, uint8_t *to, uint32_t n)
 {
@@ -51,7 +51,7 @@ static void exchange_plain(const uint8_t *from, uint8_t *to, uint32_t n)
 	}
 }
 
-/* swap: red comes third. */
+/* swap: red becomes the third channel. */
 static void narrow_plain(const uint8_t *from, uint8_t *to, uint32_t n, bool swap)
 {
 	for (uint32_t i = 0; i < n; i++, from += 4, to += 3) {
@@ -69,13 +69,13 @@ static void depth_plain(const uint8_t *from, uint8_t *to, uint32_t n, float scal
 
 		memcpy(&v, from + 4 * (size_t)i, sizeof(v));
 		v = v * scale + 0.5f;
-		if (v >= 1.0f && v < 65536.0f) /* not for what is no number */
+		if (v >= 1.0f && v < 65536.0f) /* false for NaN */
 			units = (uint16_t)v;
 		memcpy(to + 2 * (size_t)i, &units, sizeof(units));
 	}
 }
 
-/* ---- 8 or 16 pixels at once: how many of n are done ---- */
+/* ---- 8 or 16 pixels at once: return how many of n are done ---- */
 
 #ifdef __x86_64__
 __attribute__((target("avx2"))) static uint32_t exchange_avx2(const uint8_t *from, uint8_t *to, uint32_t n)
@@ -92,11 +92,11 @@ __attribute__((target("avx2"))) static uint32_t exchange_avx2(const uint8_t *fro
 	return i;
 }
 
-/* 0x80: no byte of this one. */
+/* 0x80: the result byte is 0 */
 #define NO       (-128)
 #define TWICE(x) _mm256_broadcastsi128_si256(x)
 
-/* 16 bytes of one place and 16 of another as one. */
+/* Loads 16 bytes from each address into one register. */
 __attribute__((target("avx2"))) static inline __m256i load_two(const uint8_t *low, const uint8_t *high)
 {
 	return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)low)),
@@ -109,7 +109,10 @@ __attribute__((target("avx2"))) static inline void store_two(uint8_t *low, uint8
 	_mm_storeu_si128((__m128i *)(void *)high, _mm256_extracti128_si256(v, 1));
 }
 
-/* Each half makes 48 bytes of its 16 pixels, a to d: a and the first of b, the rest of b and the first of c, the rest of c and d. */
+/*
+ * Each half makes 48 bytes from its 16 pixels, in groups a to d: a and the first part of b, the rest of b and the first
+ * of c, the rest of c and d.
+ */
 __attribute__((target("avx2"))) static uint32_t narrow_avx2(const uint8_t *from, uint8_t *to, uint32_t n, bool swap)
 {
 	const char r = swap ? 2 : 0, g = 1, b = swap ? 0 : 2;
@@ -136,7 +139,7 @@ __attribute__((target("avx2"))) static uint32_t narrow_avx2(const uint8_t *from,
 	return i;
 }
 
-/* 8 floats to as many units in 32 bits; a comparison with what is no number is false. */
+/* Converts 8 floats to units in 32 bits; comparisons with NaN are false. */
 __attribute__((target("avx2"))) static inline __m256i units_avx2(const uint8_t *from, __m256 scale)
 {
 	__m256 v = _mm256_loadu_ps((const float *)(const void *)from);
@@ -155,7 +158,7 @@ __attribute__((target("avx2"))) static uint32_t depth_avx2(const uint8_t *from, 
 
 	for (; i + 16 <= n; i += 16) {
 		__m256i low = units_avx2(from + 4 * (size_t)i, by), high = units_avx2(from + 4 * (size_t)i + 32, by);
-		__m256i both = _mm256_packus_epi32(low, high); /* by halves: 0 2 1 3 */
+		__m256i both = _mm256_packus_epi32(low, high); /* the halves interleave: 0 2 1 3 */
 
 		_mm256_storeu_si256((__m256i *)(void *)(to + 2 * (size_t)i), _mm256_permute4x64_epi64(both, 0xd8));
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of pixels from one place to another, once: formats, order of rows and pitches change on the way. Thread: any. */
+/* Copies rows of pixels once, and converts formats, order of rows and pitches on the way. Thread: any. */
 #ifndef READBACK_ROWS_H
 #define READBACK_ROWS_H
 
@@ -10,18 +10,18 @@
 #include <sim/readback.h>
 
 struct rows {
-	const uint8_t *from; /* the two do not overlap */
+	const uint8_t *from; /* must not overlap */
 	uint8_t *to;
 	size_t from_pitch, to_pitch;
 	uint32_t width, height;
 	enum sim_readback_format from_format, to_format;
 	bool flip;
-	float depth_scale; /* R32F to R16: units of 1.0 */
+	float depth_scale; /* R32F to R16: units per 1.0 */
 };
 
-/* Whether there is a way from one format to the other. */
+/* Whether one format can be converted to the other. */
 bool rows_possible(enum sim_readback_format from, enum sim_readback_format to);
-/* What a pixel's address is a multiple of. */
+/* Alignment of a pixel in memory. */
 static inline size_t rows_align(enum sim_readback_format format)
 {
 	size_t size = sim_readback_pixel_size(format);
@@ -29,7 +29,7 @@ static inline size_t rows_align(enum sim_readback_format format)
 	return size & -size;
 }
 void rows_copy(const struct rows *r);
-/* The same; wide: with AVX2, which the processor has. */
+/* The same; wide: use AVX2, which the processor must have. */
 void rows_copy_with(const struct rows *r, bool wide);
 
 #endif

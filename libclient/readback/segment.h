@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The piece of shared memory that an address lies in, by /proc/self/maps. Thread: any; reads a file. */
+/* Finds the piece of shared memory that an address lies in, by /proc/self/maps. Thread: any; reads a file. */
 #ifndef READBACK_SEGMENT_H
 #define READBACK_SEGMENT_H
 
@@ -12,8 +12,8 @@ struct segment {
 };
 
 /*
- * All of one file that is mapped without a gap, shared and writable, around p. Returns 0; -ENOENT p is in no such mapping;
- * another negative errno; with a sentence.
+ * Finds the largest gapless mapping of one file, shared and writable, around p. Returns 0; -ENOENT p is in no such
+ * mapping; another negative errno; with a sentence.
  */
 int segment_find(const void *p, struct segment *ret);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Vulkan: each start records one copy, and submits it to the caller's queue behind what was drawn, to signal the next value of a timeline.
- * Thread: the owner's.
+ * Vulkan: each start records one copy, and submits it to the caller's queue after the drawing commands; it signals the
+ * next value of a timeline semaphore. Thread: the owner's.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -137,7 +137,7 @@ static VkResult record(struct vulkan *v, const struct device_request *q, VkBuffe
 		copy_image(v, q, to, offset);
 	else
 		copy_buffer(v, q, to, offset);
-	/* what comes after in the queue may draw into the source again */
+	/* later commands in the queue may draw into the source again */
 	v->vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT,
 				 VK_PIPELINE_STAGE_HOST_BIT | VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 1, &copied, 0,
 				 NULL, 0, NULL);
@@ -173,7 +173,9 @@ static int check_source(const struct device_request *q)
 		return err_set(-EINVAL, "vulkan: source.offset and row_pitch are of a buffer, and an image was given");
 	if (s->vulkan.image &&
 	    (s->vulkan.layout == VK_IMAGE_LAYOUT_UNDEFINED || s->vulkan.layout == VK_IMAGE_LAYOUT_PREINITIALIZED))
-		return err_set(-EINVAL, "vulkan: source.vulkan.layout is none that an image with contents stays in");
+		return err_set(
+			-EINVAL,
+			"vulkan: source.vulkan.layout is UNDEFINED or PREINITIALIZED, which an image with contents cannot keep");
 	if (s->vulkan.depth && s->format != SIM_READBACK_R32F)
 		return err_set(-EINVAL, "vulkan: depth is read as R32F");
 	return 0;
@@ -225,7 +227,7 @@ static bool vulkan_abandon(struct device *d, struct device_request *q)
 {
 	(void)d;
 	(void)q;
-	return false; /* what is submitted will be written */
+	return false; /* the submitted copy will be written */
 }
 
 static void vulkan_wait(struct device *d, struct device_request *q, int64_t dur_ns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* describe.h: which device of Vulkan there is, and whether it writes memory that is shared with other processes. */
+/* describe.h: the Vulkan device, and whether it writes memory that is shared with other processes. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -85,7 +85,7 @@ static VkResult make_device(struct looked_at *l)
 	return l->CreateDevice(l->physical, &d, NULL, &l->device);
 }
 
-/* Tried with each type of memory that it says goes with it. */
+/* Tries each type of memory that the driver allows for it. */
 static VkResult import(const struct looked_at *l, void *memory, size_t size)
 {
 	PFN_vkGetMemoryHostPointerPropertiesEXT properties =
@@ -113,7 +113,7 @@ static VkResult import(const struct looked_at *l, void *memory, size_t size)
 	return r;
 }
 
-/* Memory of a file, as that of slots is. */
+/* Memory of a file, like that of slots. */
 static VkResult import_shared(const struct looked_at *l)
 {
 	size_t size = (size_t)l->align * 4;
@@ -170,7 +170,7 @@ int vulkan_describe(char *ret, size_t cap)
 		return err_set(-ENOENT, "vulkan: no instance could be created; is a driver installed?");
 	r = find_calls(&l);
 	if (r < 0)
-		return r; /* without DestroyInstance there is no way to */
+		return r; /* without DestroyInstance it cannot be freed */
 	if (l.EnumeratePhysicalDevices(l.instance, &n, all) < 0 || n == 0)
 		r = err_set(-ENOENT, "vulkan: there is no device");
 	else

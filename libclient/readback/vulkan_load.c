@@ -11,7 +11,7 @@
 
 #define DEVICES_MAX 16
 
-/* Loaded once and never unloaded: drivers do not all survive that. */
+/* Loaded once and never unloaded: not all drivers support unloading. */
 int vulkan_loader(PFN_vkGetInstanceProcAddr *ret)
 {
 	void *lib = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

@@ -26,12 +26,12 @@ struct vulkan_calls {
 	PFN_vkGetMemoryHostPointerPropertiesEXT GetMemoryHostPointerPropertiesEXT; /* NULL: not enabled */
 };
 
-/* 0; -ENOENT libvulkan.so.1 is missing; -EOPNOTSUPP the device has not all of these; with a sentence. */
+/* 0; -ENOENT libvulkan.so.1 is missing; -EOPNOTSUPP the device lacks one of these; with a sentence. */
 int vulkan_load(const struct sim_readback_vulkan *v, struct vulkan_calls *ret);
 int vulkan_loader(PFN_vkGetInstanceProcAddr *ret);
-/* The first of n that can serve. -EOPNOTSUPP: none. */
+/* Chooses the first of n devices that can serve. -EOPNOTSUPP: none can. */
 int vulkan_choose(PFN_vkGetInstanceProcAddr get, VkInstance i, const VkPhysicalDevice *all, uint32_t n,
 		  VkPhysicalDevice *ret);
-const char *vulkan_result(VkResult r); /* its name */
+const char *vulkan_result(VkResult r); /* name of the result */
 
 #endif

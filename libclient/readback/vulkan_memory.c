@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the device writes: into the data plane's segment, which is imported whole, once for each generation of it, or into the
- * caller's region, or into memory of its own (staging). What a driver wants of alignment is looked at here: not every one refuses what is
- * wrong. Thread: the owner's.
+ * Where the device writes: into the data plane's segment, which is imported as a whole, once for each generation, or
+ * into the caller's region, or into memory of its own (staging). The driver's rules of alignment are checked here, as
+ * not every driver refuses a violation. Thread: the owner's.
  */
 #include "vulkan_private.h"
 
@@ -105,7 +105,7 @@ static int import_create(struct vulkan *v, uintptr_t base, size_t size, struct v
 	return 0;
 }
 
-/* Rounded inwards to what the driver wants of addresses and sizes. */
+/* Rounds inwards to the driver's alignment of addresses and sizes. */
 static int import_segment(struct vulkan *v, const struct segment *s, struct vulkan_import **ret)
 {
 	uintptr_t a = (uintptr_t)v->import_align, base = (s->base + a - 1) / a * a, end = (s->base + s->size) / a * a;
@@ -132,7 +132,7 @@ static void import_anew(struct vulkan *v, const struct device_request *q)
 	struct segment s = v->region;
 	int r = 0;
 
-	vulkan_import_unref(v, v->import); /* requests that are under way have references of their own */
+	vulkan_import_unref(v, v->import); /* pending requests have references of their own */
 	v->import = NULL;
 	v->tried = true;
 	v->generation = q->generation;
@@ -146,7 +146,7 @@ static void import_anew(struct vulkan *v, const struct device_request *q)
 		snprintf(v->why_not, sizeof(v->why_not), "%s", err_why());
 }
 
-/* Whether the device can write where it is; else d.how says why not. */
+/* Whether the device can write the target itself; else d.how says why not. */
 static bool direct(struct vulkan *v, const struct device_request *q)
 {
 	size_t offset;
@@ -184,7 +184,7 @@ static bool direct(struct vulkan *v, const struct device_request *q)
 void vulkan_staging_finish(struct vulkan *v, struct vulkan_staging *s)
 {
 	v->vk.DestroyBuffer(v->device, s->buffer, NULL);
-	v->vk.FreeMemory(v->device, s->memory, NULL); /* unmaps */
+	v->vk.FreeMemory(v->device, s->memory, NULL); /* also unmaps it */
 	*s = (struct vulkan_staging){ .size = 0 };
 }
 
@@ -197,7 +197,8 @@ static VkResult staging_memory(struct vulkan *v, struct vulkan_staging *s)
 	int type;
 
 	v->vk.GetBufferMemoryRequirements(v->device, s->buffer, &need);
-	type = memory_type(v, need.memoryTypeBits, needed | VK_MEMORY_PROPERTY_HOST_CACHED_BIT); /* read by the CPU */
+	/* preferably cached, as the CPU reads it */
+	type = memory_type(v, need.memoryTypeBits, needed | VK_MEMORY_PROPERTY_HOST_CACHED_BIT);
 	if (type < 0)
 		type = memory_type(v, need.memoryTypeBits, needed);
 	if (type < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What vulkan.c and vulkan_memory.c share. Thread: the owner's. */
+/* Shared by vulkan.c and vulkan_memory.c. Thread: the owner's. */
 #ifndef READBACK_VULKAN_PRIVATE_H
 #define READBACK_VULKAN_PRIVATE_H
 
@@ -7,7 +7,7 @@
 #include "segment.h"
 #include "vulkan_load.h"
 
-/* Memory of the program's that the device writes, in one buffer. */
+/* Memory of the program that the device writes, as one buffer. */
 struct vulkan_import {
 	unsigned refs;
 	uintptr_t base;
@@ -16,7 +16,7 @@ struct vulkan_import {
 	VkDeviceMemory memory;
 };
 
-/* Memory of the device's that the worker reads. */
+/* Device memory that the worker reads. */
 struct vulkan_staging {
 	VkBuffer buffer;
 	VkDeviceMemory memory;
@@ -27,8 +27,8 @@ struct vulkan_staging {
 struct vulkan_place { /* device_request::own */
 	VkCommandBuffer commands;
 	struct vulkan_staging staging;
-	struct vulkan_import *import; /* a reference while it is written; NULL: staging */
-	uint64_t value;               /* of the timeline when it is done */
+	struct vulkan_import *import; /* a reference while the device writes there; NULL: staging */
+	uint64_t value;               /* value of the timeline when it is done */
 };
 
 struct vulkan {
@@ -38,20 +38,21 @@ struct vulkan {
 	VkQueue queue;
 	VkCommandPool pool;
 	VkSemaphore timeline;
-	uint64_t value; /* of the newest submission */
+	uint64_t value; /* value of the newest submission */
 	VkPhysicalDeviceMemoryProperties memory;
 	VkDeviceSize import_align, allocation_max;
 	struct segment region; /* options.memory, rounded inwards */
 	/* the newest import, with a reference of its own; NULL: none */
 	struct vulkan_import *import;
-	bool tried;          /* for this generation, or for the region: import is the answer, and how why not */
-	uint32_t generation; /* of the data plane that the import is of */
-	char why_not[400];   /* import is NULL */
+	/* importing was tried for this generation, or for the region: import and why_not have the result */
+	bool tried;
+	uint32_t generation; /* of the data plane that import belongs to */
+	char why_not[400];   /* set if import is NULL */
 };
 
 /*
- * Where the device writes this request: place->import and *ret_offset, or place->staging, with d.how. Returns 0; -ENOMEM,
- * -EIO with a sentence.
+ * Chooses where the device writes this request: place->import and *ret_offset, or place->staging, and sets d.how.
+ * Returns 0; -ENOMEM, -EIO with a sentence.
  */
 int vulkan_target(struct vulkan *v, struct device_request *q, VkBuffer *ret, VkDeviceSize *ret_offset);
 void vulkan_import_unref(struct vulkan *v, struct vulkan_import *i);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The thread that copies, "sim-readback". Handing it a job takes no lock, so who does that never waits for it.
+ * The thread that copies, "sim-readback". Queuing a job takes no lock, so the caller never waits.
  *
- * Thread: one puts, waits and looks.
+ * Thread: worker_put(), worker_wait() and reading results from one thread.
  */
 #ifndef READBACK_WORKER_H
 #define READBACK_WORKER_H
@@ -17,8 +17,8 @@
 struct job {
 	struct inbox_item item; /* worker::jobs */
 	struct rows rows;
-	_Atomic bool cancelled; /* not begun yet: it is passed over */
-	_Atomic bool done;      /* the worker does not touch it, nor the rows, any more */
+	_Atomic bool cancelled; /* if it has not begun, it is skipped */
+	_Atomic bool done;      /* the worker no longer uses the job or its rows */
 	bool copied;            /* valid once done */
 };
 
@@ -26,18 +26,18 @@ struct worker {
 	pthread_t thread;
 	bool started;
 	struct inbox jobs;
-	_Atomic uint32_t bell;      /* of jobs, and of stop */
-	_Atomic uint32_t done_bell; /* of those that are done */
+	_Atomic uint32_t bell;      /* incremented for new jobs, and to stop */
+	_Atomic uint32_t done_bell; /* incremented for each job done */
 	_Atomic bool stop;
 };
 
-/* Returns 0 or a negative errno, with a sentence. All zeroes before. */
+/* *w must be all zero. Returns 0 or a negative errno, with a sentence. */
 int worker_start(struct worker *w);
-/* Does what was put, and ends. Blocks. */
+/* Finishes the queued jobs, then ends the thread. Blocks. */
 void worker_stop(struct worker *w);
-/* Keeps the job until it is done. */
+/* The job must live until it is done. */
 void worker_put(struct worker *w, struct job *j);
-/* Until another job is done, done_bell was `seen`, or so long; negative: for ever. */
+/* Waits until done_bell differs from `seen`, or for dur_ns; negative: for ever. */
 void worker_wait(struct worker *w, uint32_t seen, int64_t dur_ns);
 
 #endif

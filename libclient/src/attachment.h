@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One attachment to the data plane, counted: by the client, by every port of it, by lanes. It is
- * detached when the last of them releases it, so slots of a dead attachment stay readable until they are released.
- * Thread: any (the count is atomic; the ports themselves have one user each).
+ * One attachment to the data plane, reference-counted: by the client, by each of its ports, by lanes. It is detached
+ * when the last reference is released, so slots of a dead attachment stay readable until they are released. Thread: any
+ * (the count is atomic; each port has one user).
  */
 #ifndef SRC_ATTACHMENT_H
 #define SRC_ATTACHMENT_H
@@ -23,7 +23,7 @@ int attachment_create(struct ipc *ipc, uint32_t iox_generation, struct attachmen
 struct attachment *attachment_ref(struct attachment *l);
 void attachment_unref(struct attachment *l); /* NULL is fine */
 
-/* A publisher port, counted: by its registration and by every loan of it. */
+/* A publisher port, reference-counted: by its registration and by every loan of it. */
 struct pub_port {
 	_Atomic uint32_t refs;
 	struct attachment *att;
@@ -35,8 +35,8 @@ struct pub_port *pub_port_ref(struct pub_port *p);
 void pub_port_unref(struct pub_port *p); /* NULL is fine */
 
 /*
- * The library probes over a port while its owner may be inside for a microsecond, and the reverse; ipc
- * answers -EBUSY then: try again a few times.
+ * Retries a call on a port, up to 1000 times, while ipc returns -EBUSY: the library may probe over a port while its
+ * owner is inside for a microsecond, and the reverse.
  */
 #define PORT_RETRY(r, call) \
 	do { \

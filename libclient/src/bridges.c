@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is at the other end of a channel: its bridges, as simd writes them into the dispatch page, and subscribers. */
+/* The receivers of a channel: its bridges, as simd writes them into the dispatch page, and subscribers. */
 #include <errno.h>
 
 #include "err.h"
@@ -22,7 +22,8 @@ static struct sim_bridges bridges_of(const struct pub_reg *reg)
 
 struct sim_bridges sim_publisher_bridges(const struct sim_publisher *p)
 {
-	struct sim_publisher *w = (struct sim_publisher *)(uintptr_t)p; /* goes in: recovery may be replacing it */
+	/* enters the handle: recovery may be replacing the registration */
+	struct sim_publisher *w = (struct sim_publisher *)(uintptr_t)p;
 	struct sim_bridges b = { 0, 0 };
 
 	if (!p || publisher_enter(w) < 0)
@@ -46,7 +47,7 @@ bool sim_publisher_has_subscribers(const struct sim_publisher *p)
 
 /* ---- subscribers elsewhere ---- */
 
-/* Subscribers may be on their way back to a new simd. */
+/* Some subscribers may not be back at a new simd yet. */
 static bool is_unsure(struct pub_reg *reg, const struct sim_client *c)
 {
 	if (__builtin_expect(!reg->unsure_until_mono_ns, 1))
@@ -70,8 +71,9 @@ static uint32_t own(struct sim_publisher *p, uint32_t seq)
 }
 
 /*
- * All of them, less our own. Nothing of ours may come or go between the two looks: then one of somebody else would pass for it. simd
- * counts one of ours before, and takes it out after, subs_seq moves.
+ * All subscriptions minus this client's own. If one of its own were added or removed between the two reads, another
+ * client's would be taken for it: subs_seq shows that. simd adds a subscription of this client to its count before
+ * subs_seq changes, and removes it after that.
  */
 static uint32_t elsewhere(struct sim_publisher *p)
 {
@@ -104,7 +106,7 @@ uint32_t sim_publisher_subscribers_elsewhere(const struct sim_publisher *p)
 
 /* ---- waiting for a change ---- */
 
-/* How they stand, and the number of the change that made it so. False: the publisher's thread is inside just now. */
+/* Reads the numbers, and the sequence number of that change. False: the publisher's thread is inside just now. */
 static bool look(struct sim_publisher *p, struct sim_bridges *ret, struct session **ret_session, uint32_t *ret_seq)
 {
 	if (!handle_try_library(&p->h))
@@ -118,7 +120,7 @@ static bool look(struct sim_publisher *p, struct sim_bridges *ret, struct sessio
 	return true;
 }
 
-/* Until the next change, or a little while. */
+/* Sleeps until the next change, or for a short while. */
 static void rest(struct sim_client *c, struct session *s, uint32_t seq, int64_t left_dur_ns)
 {
 	if (left_dur_ns > SLICE_DUR_NS)

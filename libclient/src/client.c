@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The client: creation, its thread or sim_process(), and what other files need to wait and to be woken.
- * Thread: as each function notes; "sim-io" runs io_main().
+ * The client: creation, its thread or sim_process(), and waiting and waking for the other files. Thread: as each
+ * function notes; "sim-io" runs io_main().
  */
 #include "client.h"
 
@@ -34,7 +34,7 @@
 #define NAME_MAX_CHARS 40
 #define SYSTEM_SOCKET  "/run/simd/control"
 #define TIMEOUT_MS     5000
-#define RETRY_DUR_NS   NS_PER_MS /* setup is held by another thread: look again */
+#define RETRY_DUR_NS   NS_PER_MS /* retry interval while another thread holds setup */
 
 /* ---- waiting and waking ---- */
 
@@ -58,7 +58,7 @@ int handle_refused(struct handle *h, const char *what)
 
 	if (!atomic_load_explicit(h->alive, memory_order_relaxed))
 		return forked();
-	do { /* the library is inside for a moment: adopting a new registration */
+	do { /* the library is inside for a moment: it adopts a new registration */
 		expected = HANDLE_FREE;
 		if (atomic_compare_exchange_strong(&h->busy, &expected, HANDLE_USER))
 			return 0;
@@ -142,7 +142,7 @@ void client_pump(struct sim_client *c)
 	done = c->done_first || jumps_pending(c) || services_pending(c) ||
 	       (c->session && (c->session->dead || c->session->ev_dataplane || c->renew_due));
 	pthread_mutex_unlock(&c->lock);
-	if (done) /* for whoever polls sim_client_fd(): the sockets are empty now */
+	if (done) /* for a program that polls sim_client_fd(): the sockets are empty now */
 		client_kick(c);
 }
 
@@ -199,7 +199,7 @@ bool running_settle(const struct running *r, const void *what, pthread_mutex_t *
 
 /* ---- processing ---- */
 
-/* Of an eventfd or a timerfd: one read is all. */
+/* For an eventfd or a timerfd: one read drains it. */
 static void drain(int fd)
 {
 	uint64_t n;
@@ -207,10 +207,10 @@ static void drain(int fd)
 	(void)!read(fd, &n, sizeof(n));
 }
 
-/* What came, of descriptors that are there until the next turn. */
+/* Ready events. Their descriptors stay valid until the next turn. */
 struct harvest {
 	int n;
-	struct epoll_event e[4]; /* all there can be */
+	struct epoll_event e[4]; /* one for each descriptor that is watched */
 };
 
 static bool has(const struct harvest *h, int fd)
@@ -232,7 +232,7 @@ static struct harvest harvest(struct sim_client *c, int timeout_ms)
 	return h;
 }
 
-/* One turn: what the descriptors have, recovery, callbacks. Returns how many callbacks ran. */
+/* One turn: reads the descriptors, advances recovery, runs callbacks. Returns how many callbacks ran. */
 static int turn(struct sim_client *c, int timeout_ms)
 {
 	struct harvest h = harvest(c, timeout_ms);
@@ -249,13 +249,13 @@ static int turn(struct sim_client *c, int timeout_ms)
 	if (c->flags & SIM_CLIENT_NO_THREAD)
 		n += timers_run(c) + services_run(c);
 	if (pthread_mutex_trylock(&c->setup)) {
-		client_sleep(c, -1, 0, RETRY_DUR_NS); /* somebody registers a handle */
+		client_sleep(c, -1, 0, RETRY_DUR_NS); /* another thread is registering a handle */
 		client_kick(c);
 		return n;
 	}
 	client_step(c);
 	pthread_mutex_unlock(&c->setup);
-	n += completion_run(c) + jumps_run(c); /* what was lost just now */
+	n += completion_run(c) + jumps_run(c); /* callbacks of what was lost in this turn */
 	pthread_mutex_lock(&c->lock);
 	zombies = !list_empty(&c->zombies);
 	pthread_mutex_unlock(&c->lock);
@@ -302,7 +302,7 @@ enum sim_client_state sim_client_state(const struct sim_client *c)
 
 const char *sim_client_why(const struct sim_client *c)
 {
-	struct sim_client *w = (struct sim_client *)(uintptr_t)c; /* only its lock */
+	struct sim_client *w = (struct sim_client *)(uintptr_t)c; /* written only for its lock */
 
 	if (client_guard(c) < 0)
 		return err_why();
@@ -459,8 +459,8 @@ static int check_options(const struct sim_client_options *o, const struct client
 }
 
 /*
- * Where simd listens, unless the caller or the environment gives it: the system's simd, this user's, and the system's again when
- * it is not for this user, who then gets its error.
+ * The socket of simd, unless the caller or the environment gives it: the system's simd, else this user's. If the
+ * system's is hidden from this user and there is no other, the system's again, for its error.
  */
 static char *usual_socket(const char *asked)
 {
@@ -469,7 +469,7 @@ static char *usual_socket(const char *asked)
 	char *own;
 
 	if (asked || (env && *env))
-		return fd_absolute(asked ? asked : env); /* it may connect again after a chdir */
+		return fd_absolute(asked ? asked : env); /* made absolute: the client may connect again after a chdir */
 	if (access(SYSTEM_SOCKET, F_OK) == 0)
 		return mem_strdup(SYSTEM_SOCKET);
 	hidden = errno == EACCES;
@@ -481,7 +481,7 @@ static char *usual_socket(const char *asked)
 	return mem_strdup(SYSTEM_SOCKET);
 }
 
-/* In /tmp anybody can make the directory in which this user's simd is looked for. */
+/* In /tmp any user can create the directory in which this user's simd is looked for. */
 static int check_socket(const char *path)
 {
 	char dir[32];
@@ -509,7 +509,7 @@ static int socket_path(const char *asked, char **ret)
 	return r;
 }
 
-/* The word that shows a fork: alone on a page that the kernel wipes in the child. */
+/* Creates the word that detects a fork: alone on a page that the kernel wipes in the child. */
 static int alive_create(struct sim_client *c)
 {
 	size_t n = (size_t)sysconf(_SC_PAGESIZE);
@@ -613,7 +613,7 @@ static int io_start(struct sim_client *c)
 	return 0;
 }
 
-/* The first connect: recovery's own steps, taken here, until it is up or an attempt fails. */
+/* The first connect: runs recovery's own steps in this thread, until the client is up or an attempt fails. */
 static int first_connect(struct sim_client *c)
 {
 	int64_t until = ns_add(client_now(c), c->timeout_dur_ns);
@@ -695,7 +695,7 @@ void sim_disconnect(struct sim_client *c)
 	if (!c || !client_alive(c))
 		return;
 	if (c->io_started && pthread_equal(pthread_self(), c->io))
-		return; /* from a callback: see client.h */
+		return; /* called from a callback: see client.h */
 	services_finish(c);
 	if (c->io_started) {
 		atomic_store(&c->stopping, true);

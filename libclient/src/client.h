@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private: the client and what hangs off it. README.md beside this file shows who owns what.
+ * Private: the client and the objects that belong to it. README.md beside this file shows which file owns what.
  *
  * Locks, in the order in which they are taken; no callback runs with one held, and no peer can hold one:
- *   setup  everything that creates, moves or ends handles: advertise, subscribe, recovery. May be held for
- *          seconds, therefore sim-io only ever tries it.
- *   lock   short: the session pointer, pending calls, lists, the queue of callbacks to run.
- * The hot path (queue, publish, take) takes neither.
+ *   setup  everything that creates, moves or ends handles: advertise, subscribe, recovery. May be held for seconds,
+ *          therefore sim-io only ever tries it.
+ *   lock   short: the session pointer, pending calls, lists, the queue of callbacks to run. The hot path (queue,
+ *          publish, take) takes neither.
  */
 #ifndef SRC_CLIENT_H
 #define SRC_CLIENT_H
@@ -33,15 +33,15 @@ struct warm_job;
 
 #define SLOT_RANGES_MAX 8
 
-/* Bytes of the payload segment. */
+/* A range of bytes of the payload segment. */
 struct slot_range {
 	uint64_t at, bytes;
 };
 struct varlink_msg;
 
 /*
- * How a client waits and what time it is. NULL for real ones; tests put virtual time here, and run the
- * daemon inside wait(). Only with SIM_CLIENT_NO_THREAD. wait NULL: real time and threads, only the bus is meant.
+ * How a client waits and reads the time. NULL for real ones; tests use virtual time here, and run the daemon inside
+ * wait(). Only with SIM_CLIENT_NO_THREAD. wait NULL: real time and threads, only bus is used.
  */
 struct client_env {
 	int64_t (*now)(void *arg);
@@ -51,7 +51,7 @@ struct client_env {
 	struct ipc_mem_bus *bus; /* for the mem backend; NULL: the default one */
 };
 
-/* Where recovery stands. */
+/* State of recovery. */
 enum client_phase {
 	PHASE_DOWN,      /* no session: connect when `due` */
 	PHASE_DATAPLANE, /* session, but simd has no data plane yet: wait for its event */
@@ -62,22 +62,25 @@ enum client_phase {
 	PHASE_FAILED,
 };
 
-/* The callback that runs, for who destroys its handle meanwhile. Guarded by the lock that the calls are given. */
+/*
+ * The callback that runs now, for a thread that destroys its handle meanwhile. Guarded by the lock that is passed to
+ * the calls.
+ */
 struct running {
-	const void *what; /* NULL: none */
+	const void *what; /* the handle; NULL: none runs */
 	pthread_t thread;
 };
 
-/* Drops the lock for the callback of what, and takes it again after it. */
+/* Releases the lock for the callback of `what`; running_end() takes it again. */
 void running_begin(struct running *r, const void *what, pthread_mutex_t *lock);
 void running_end(struct running *r, pthread_mutex_t *lock, pthread_cond_t *changed);
-/* Wait until no callback of it runs; true: it is our own callback that asks. Under the lock. */
+/* Waits until no callback of `what` runs; true: the caller is that callback. Under the lock. */
 bool running_settle(const struct running *r, const void *what, pthread_mutex_t *lock, pthread_cond_t *changed);
 
-/* Whether the client runs its step. */
+/* Whether the client is running its step, and if others of its rank are too. */
 enum client_turn { TURN_NONE, TURN_ALONE, TURN_SHARED };
 
-/* Start of every handle that one thread uses at a time. */
+/* First member of every handle that only one thread may use at a time. */
 struct handle {
 	_Atomic uint32_t busy;         /* enum handle_busy */
 	const _Atomic uint32_t *alive; /* client::alive */
@@ -87,7 +90,7 @@ enum handle_busy { HANDLE_FREE, HANDLE_USER, HANDLE_LIBRARY };
 
 #define WHY_MAX 400
 
-/* The last time that a thread has read; those that find no slot free share the first. A cache line each. */
+/* The last time that a thread has read; threads without a slot of their own share the first. A cache line each. */
 #define CLOCK_SEEN_MAX 32
 struct clock_seen {
 	_Atomic int64_t sim_ns;
@@ -101,14 +104,14 @@ struct sim_client {
 	struct clock_seen seen[CLOCK_SEEN_MAX]; /* what threads have read: see clock.c */
 	uint32_t seen_generation;               /* guarded by seen_lock */
 	pthread_mutex_t seen_lock;              /* a leaf */
-	_Atomic uint32_t stuck_seq;             /* of the page, in a write in which its writer was given up; else 0 */
+	_Atomic uint32_t stuck_seq;             /* seq of the page in a write that its writer never finished; else 0 */
 
-	unsigned unanswered; /* publishers and subscribers that are to be registered once more; under setup */
-	bool refused;        /* some had no room: again at refused_mono_ns. Under setup, as the next two */
+	unsigned unanswered; /* publishers and subscribers that must be registered again; under setup */
+	bool refused;        /* some found no room: retry at refused_mono_ns. Under setup, as the next two */
 	int64_t refused_mono_ns, refused_dur_ns;
 
 	/* the clock of earlier moments: see clock_past.c. Guarded by past_lock, a leaf */
-	const struct sim_clock_history *past, *past_before; /* of the last simd, of the one before it; NULL: none */
+	const struct sim_clock_history *past, *past_before; /* of the last simd, and of the one before it; NULL: none */
 	pthread_mutex_t past_lock;
 
 	char *name, *path;
@@ -119,7 +122,7 @@ struct sim_client {
 
 	pthread_mutex_t setup;
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* with lock: a reply has come, a publisher was proved, phase moved */
+	pthread_cond_t changed; /* used with lock: a reply has come, a publisher was proved, phase changed */
 
 	/* guarded by lock */
 	struct session *session; /* NULL: none; kept by references */
@@ -127,19 +130,19 @@ struct sim_client {
 	struct list pubs;          /* sim_publisher::link */
 	struct list zombies;       /* sim_publisher::link: destroyed, messages still outstanding */
 	struct list subs;          /* sim_subscriber::link */
-	_Atomic uint32_t subs_seq; /* bumped when one of them is counted by simd, and before it is so no more */
-	bool renew_due;            /* of some subscriber; guarded by lock */
-	bool renewing;             /* ... and so there is something to look at */
+	_Atomic uint32_t subs_seq; /* incremented after simd counts one of them, and before it stops counting one */
+	bool renew_due;            /* of one of the subscribers; guarded by lock */
+	bool renewing;             /* renew_due was taken over: subscribers must be checked */
 	struct list tokens;        /* sim_token::link */
-	struct list regs[64];      /* pub_reg::hash: by publisher_id without its shard */
+	struct list regs[64];      /* pub_reg::hash, by publisher_id without its shard */
 	struct sim_driver *driver;
 	struct sim_step *step;
 	bool ready;                /* sim_client_ready() was called; under setup */
-	struct timers *timers;     /* made with the first one */
-	struct jumps *jumps;       /* made with the first handler */
-	struct services *services; /* made with the first of either side */
+	struct timers *timers;     /* created with the first timer */
+	struct jumps *jumps;       /* created with the first handler */
+	struct services *services; /* created with the first service or call */
 	struct record *done_first, **done_last;
-	struct { /* a completion callback runs */
+	struct { /* the completion callback that runs */
 		bool on;
 		pthread_t thread;
 		uint32_t flush; /* record::flush */
@@ -148,26 +151,27 @@ struct sim_client {
 	char why[WHY_MAX];
 
 	_Atomic uint32_t turn;    /* enum client_turn: of sim_step */
-	atomic_bool turn_sent;    /* something for dispatch has left in it */
-	_Atomic uint32_t flushes; /* sim_flush() so far */
+	atomic_bool turn_sent;    /* something for dispatch was sent in this turn */
+	_Atomic uint32_t flushes; /* number of sim_flush() calls so far */
 
-	/* written under setup (and lock where read under lock) */
+	/* written under setup (and lock if read under lock) */
 	_Atomic int phase; /* enum client_phase */
 	_Atomic int state; /* enum sim_client_state */
 	int error;         /* of the last attempt */
-	bool connecting;   /* inside sim_connect: errors end it */
+	bool connecting;   /* inside sim_connect(): an error ends it */
 	int64_t due_mono_ns, backoff_dur_ns, prove_until_mono_ns;
-	int64_t connect_until_mono_ns; /* the time that sim_connect() was given */
-	int64_t doubt_mono_ns; /* since when the attachment is over and simd has not reported it; 0: it is not */
+	int64_t connect_until_mono_ns; /* time limit of sim_connect() */
+	int64_t doubt_mono_ns; /* since when the attachment has been dead without a report by simd; 0: it is not */
 	struct attach_job *job;
-	struct slot_range slots[SLOT_RANGES_MAX]; /* that its channels use, to be populated: the large ones */
+	/* ranges that its channels use and that must be populated: the large ones */
+	struct slot_range slots[SLOT_RANGES_MAX];
 	unsigned n_slots;
-	struct warm_job *warm;    /* populates a generation that was attached to again; recover.c */
-	bool warm_due;            /* that is to be started */
-	bool unsettled;           /* something was posted for a handle, which its thread has perhaps not adopted yet */
-	uint64_t sessions;        /* so far */
-	uint32_t want_generation; /* generation of the data plane that simd is on; 0: none at present */
-	char runtime[PATH_MAX];   /* simd's runtime directory when that attachment was made */
+	struct warm_job *warm;    /* populates a generation after a new attach; recover.c */
+	bool warm_due;            /* warm must be started */
+	bool unsettled;           /* something was posted for a handle whose thread may not have adopted it yet */
+	uint64_t sessions;        /* number of sessions so far */
+	uint32_t want_generation; /* generation of the data plane that simd uses; 0: none at present */
+	char runtime[PATH_MAX];   /* simd's runtime directory when att was made */
 
 	/* sim-io */
 	int epfd, wake_fd, timer_fd;
@@ -176,7 +180,10 @@ struct sim_client {
 	_Atomic bool stopping;
 };
 
-/* Sealed off in a fork, and not NULL. 0 or -EPERM / -EINVAL with a sentence. */
+/*
+ * Checks that c is not NULL, and that this process is not a fork of the one that connected. 0 or -EINVAL / -EPERM with
+ * a sentence.
+ */
 int client_guard(const struct sim_client *c);
 
 static inline bool client_alive(const struct sim_client *c)
@@ -184,64 +191,64 @@ static inline bool client_alive(const struct sim_client *c)
 	return atomic_load_explicit(c->alive, memory_order_relaxed) != 0;
 }
 
-/* sim_connect with a private environment; env: keeps until disconnect. */
+/* sim_connect() with a private environment; env is kept until disconnect. */
 int client_connect(const struct sim_client_options *o, const struct client_env *env, struct sim_client **ret);
 
 int64_t client_now(const struct sim_client *c); /* CLOCK_MONOTONIC, or virtual */
-/* Let other parts run for up to that long, or until fd is ready. For waits of a caller; fd may be -1. */
+/* Lets other parts run for up to timeout_dur_ns, or until fd is ready (fd may be -1). For callers that wait. */
 int client_sleep(struct sim_client *c, int fd, short events, int64_t timeout_dur_ns);
 /* The same, or until simd may have sent something: for a caller that pumps. */
 void client_idle(struct sim_client *c, int64_t timeout_dur_ns);
 
-/* The caller must read the sockets itself while it waits (no sim-io thread, or it is that thread). */
+/* Whether the caller must read the sockets itself while it waits (no sim-io thread, or it is that thread). */
 bool client_pumps(const struct sim_client *c);
-/* Read what has come on both sockets; callbacks are queued, not run. Takes lock. */
+/* Reads both sockets; callbacks are queued, not run. Takes lock. */
 void client_pump(struct sim_client *c);
-/* Pump, and move recovery on if nobody else does: for callers that wait without a sim-io thread. */
+/* Pumps, and advances recovery unless another thread does: for callers that wait without a sim-io thread. */
 void client_work(struct sim_client *c);
-/* Wake sim-io (or make sim_client_fd() readable): there is something to look at. Any thread. */
+/* Wakes sim-io (or makes sim_client_fd() readable). Any thread. */
 void client_kick(struct sim_client *c);
-/* A port of this attachment was refused: if that has ended it, recovery is to know. Any thread. */
+/* Call it when a port of this attachment was refused: wakes recovery if the attachment is dead. Any thread. */
 void client_doubt(struct sim_client *c, const struct attachment *l);
-/* Ask for a step at that time; an earlier request stays. Under setup. */
+/* Requests a step at that time; an earlier request stays. Under setup. */
 void client_due(struct sim_client *c, int64_t due_mono_ns);
 
-/* Take client::setup; a thread that others wait for (it reads the sockets) goes on reading while it waits. */
+/* Takes client::setup. A thread that reads the sockets for others keeps reading while it waits. */
 void client_setup_lock(struct sim_client *c);
 void client_setup_unlock(struct sim_client *c);
 
 /* ---- recover.c ---- */
 
-/* Move recovery on as far as it goes without waiting. Under setup. */
+/* Advances recovery as far as possible without waiting. Under setup. */
 void client_step(struct sim_client *c);
-/* Ports that simd wants replaced, as far as that goes without waiting. Under setup. */
+/* Replaces ports that simd wants replaced, as far as possible without waiting. Under setup. */
 void client_renew(struct sim_client *c);
-/* Free publishers that were destroyed and have nothing outstanding. Under setup. */
+/* Frees publishers that were destroyed and have nothing outstanding. Under setup. */
 void client_reap(struct sim_client *c);
-/* sim_disconnect: close the session, fail everything outstanding. Under setup. */
+/* For sim_disconnect(): closes the session, fails everything outstanding. Under setup. */
 void client_close(struct sim_client *c);
 
-/* Session for a call, referenced; -ENOTCONN with a sentence. */
+/* The session for a call, referenced; -ENOTCONN with a sentence. */
 int client_session(struct sim_client *c, struct session **ret);
-/* As session_call() with that session. Takes params, even on failure. */
+/* As session_call() with the present session. Takes params, even on failure. */
 int client_call(struct sim_client *c, const char *method, json_t *params, struct varlink_msg *ret, json_t **ret_params);
-/* Present attachment for a new port, referenced; -ESTALE, or -EOPNOTSUPP for a client without data plane. */
+/* The present attachment for a new port, referenced; -ESTALE, or -EOPNOTSUPP for a client without data plane. */
 int client_attachment(struct sim_client *c, struct attachment **ret);
 
 /* ---- populate.c; under setup ---- */
 
-/* The slots that simd's answer names are mapped now, and again in the next generation. */
+/* Maps the slots named in simd's reply now, and again in the next generation. */
 void client_populate(struct sim_client *c, struct attachment *l, const json_t *reply);
-/* Start or end the background's work on a generation that was attached to again. */
+/* Starts or ends the background work on a generation after a new attach. */
 void client_populate_step(struct sim_client *c);
 void client_populate_end(struct sim_client *c); /* waits for it */
 
 /* ---- handles ---- */
 
-/* Slow end of handle_enter: why not. */
+/* The cold part of handle_enter(): sets the reason of the refusal. */
 int handle_refused(struct handle *h, const char *what) __attribute__((cold));
 
-/* In: 0, or -EBUSY (another thread is inside), -EPERM (fork). what: "publisher", for the sentence. */
+/* Enters a handle: 0, or -EBUSY (another thread is inside), -EPERM (fork). what: "publisher", for the sentence. */
 static inline int handle_enter(struct handle *h, const char *what)
 {
 	uint32_t expected = HANDLE_FREE;
@@ -260,7 +267,7 @@ static inline void handle_leave(struct handle *h)
 	atomic_store_explicit(&h->busy, HANDLE_FREE, memory_order_release);
 }
 
-/* The library itself goes in, if nobody is inside. */
+/* Enters on behalf of the library, if no thread is inside. */
 static inline bool handle_try_library(struct handle *h)
 {
 	uint32_t expected = HANDLE_FREE;

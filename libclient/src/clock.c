@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Simulated time for clients: the page and its replacement when simd goes, the exported readers, sleeping.
- * Thread: readers any; clockmap_* under client::setup.
+ * Simulated time for clients: the page and its replacement when simd goes away, the exported readers, sleeping. Thread:
+ * readers any; clockmap_* under client::setup.
  */
 #include <sim/clock.h>
 
@@ -18,18 +18,22 @@
 #include "session.h"
 #include "timeutil.h"
 
-/* simd begins below: a reader that was caught by a replacement of the page sees it, and by two of them, as none is like another. */
-#define FROZEN_SEQ             0x80000000u
-#define PATIENCE               400
-#define INLINE_DUR_NS          NS_PER_MS /* readers of the bare page may be ahead of those who go through the client */
+/*
+ * simd's own values are lower: a reader that a replacement of the page interrupts sees the difference; two frozen pages
+ * differ too.
+ */
+#define FROZEN_SEQ 0x80000000u
+#define PATIENCE   400
+/* inline readers of the page may be ahead of readers that go through the client */
+#define INLINE_DUR_NS          NS_PER_MS
 #define NO_THREAD_SLICE_DUR_NS (50 * NS_PER_MS)
 #define SLEEP_MAX_DUR_NS       (3600 * NS_PER_S)
 
 /* ---- the page ---- */
 
 /*
- * MAP_FIXED replaces the mapping in one step: a reader finds the old page or the new one. Not by mmap(), which
- * ThreadSanitizer takes for a write to the page.
+ * MAP_FIXED replaces the mapping in one step: a reader finds the old page or the new one. A plain system call, as
+ * ThreadSanitizer takes mmap() for a write to the page.
  */
 static void *map_for_readers(void *at, int fd)
 {
@@ -39,7 +43,7 @@ static void *map_for_readers(void *at, int fd)
 
 static _Atomic uint32_t frozen; /* pages so far */
 
-/* A page of our own with an odd seq, mapped at `at` (NULL: anywhere) for readers; *ret_w is its writable side. */
+/* Creates a private page with an odd seq, mapped at `at` (NULL: anywhere) for readers; *ret_w is its writable side. */
 static int frozen_begin(void *at, struct sim_clock_page **ret_w, void **ret_page)
 {
 	int r, fd = memfd_create("sim-clock-frozen", MFD_CLOEXEC);
@@ -109,11 +113,11 @@ int clockmap_install(struct sim_client *c, const struct session *s)
 /* ---- the last value ---- */
 
 /*
- * While the writer stands inside a write nobody can tell what the page will say, only that it is no less than what was
- * read before that write: the writer reads the clock when readers have finished. So what a reader may return is the
- * largest value that was read, exactly: each thread keeps its own, in a cache line of its own.
+ * While the writer is inside a write, the next value is unknown, except that it is at least what was read before that
+ * write: the writer reads the clock after the readers have finished. So a reader may return exactly the largest value
+ * that was read: each thread keeps its own, in a cache line of its own.
  */
-static _Thread_local uint32_t my_slot __attribute__((tls_model("initial-exec"))); /* 0: none yet, or the shared one */
+static _Thread_local uint32_t my_slot __attribute__((tls_model("initial-exec"))); /* 0: none yet, or the shared slot */
 
 static unsigned take_slot(void)
 {
@@ -129,7 +133,7 @@ static unsigned take_slot(void)
 	return my_slot;
 }
 
-/* Another generation, a thread's first time, or the slot that threads share. */
+/* For a new generation, a thread's first time, or the slot that threads share. */
 static __attribute__((cold, noinline)) void remember_slowly(struct sim_client *c, int64_t sim_ns, uint32_t generation)
 {
 	bool late = generation != SIM_LOAD_(&c->page->clock_generation, __ATOMIC_RELAXED);
@@ -147,12 +151,12 @@ static __attribute__((cold, noinline)) void remember_slowly(struct sim_client *c
 	pthread_mutex_unlock(&c->seen_lock);
 }
 
-/* False: remember_slowly() has to. */
+/* False: remember_slowly() must be called. */
 static inline __attribute__((always_inline)) bool remember(const struct sim_client *c, int64_t sim_ns,
 							   uint32_t generation)
 {
 	unsigned slot = my_slot;
-	/* only its memory of the last value */
+	/* written only for its memory of the last value */
 	struct clock_seen *s = &((struct sim_client *)(uintptr_t)c)->seen[slot];
 
 	if (!slot || atomic_load_explicit(&s->generation, memory_order_relaxed) != generation)
@@ -175,10 +179,10 @@ static void held(struct sim_client *c, struct sim_clock_sample *ret)
 	ret->flags = seqlock_load(&c->page->flags);
 }
 
-/* The last value of a page whose writer is gone; if it died inside a write, at least what anybody has read. */
+/* The last value of a page whose writer is gone; if it died inside a write, at least what any thread has read. */
 static void last_of(struct sim_client *c, const struct sim_clock_page *old, struct sim_clock_sample *ret)
 {
-	if (c->env) { /* one thread: nobody reads meanwhile */
+	if (c->env) { /* one thread: no reader runs meanwhile */
 		clock_sample(c, ret);
 		return;
 	}
@@ -200,8 +204,8 @@ int clockmap_freeze(struct sim_client *c, const struct session *s)
 	if (c->env)
 		last_of(c, old, &last);
 	/*
-	 * As simd writes: readers are held off by the odd mark first, then the last value is read, so that
-	 * nobody has seen a later one.
+	 * As simd writes: the odd mark stops readers first, then the last value is read, so that no reader has seen a
+	 * later one.
 	 */
 	r = frozen_begin((void *)(uintptr_t)c->page, &w, &page);
 	if (r < 0)
@@ -228,7 +232,7 @@ int clockmap_freeze(struct sim_client *c, const struct session *s)
 
 /* ---- readers ---- */
 
-/* In virtual time the page is read by the one thread that there is, at its own time. */
+/* In virtual time the single thread reads the page at its own time. */
 static void sample_virtual(const struct sim_client *c, struct sim_clock_sample *ret)
 {
 	const struct sim_clock_page *p = c->page;
@@ -242,8 +246,8 @@ static void sample_virtual(const struct sim_client *c, struct sim_clock_sample *
 }
 
 /*
- * No stable copy within the inline reader's tries: a writer was preempted, or has died and the page is about
- * to be replaced. Bounded: PATIENCE x 50 us.
+ * No stable copy within the inline reader's tries: the writer was preempted, or it died and the page is about to be
+ * replaced. Bounded: PATIENCE x 50 us.
  */
 static int read_patiently(const struct sim_clock_page *page, struct sim_clock_sample *ret)
 {
@@ -260,9 +264,7 @@ static int read_patiently(const struct sim_clock_page *page, struct sim_clock_sa
 	return -1;
 }
 
-/*
- * No stable copy at all: the last value. A writer that was given up in a write is not waited for again in that one.
- */
+/* No stable copy at all: returns the last value. A write that was given up once is not waited for again. */
 static __attribute__((cold, noinline)) void sample_slowly(struct sim_client *c, struct sim_clock_sample *ret)
 {
 	uint32_t seq = SIM_LOAD_(&c->page->seq, __ATOMIC_RELAXED);
@@ -311,7 +313,7 @@ void sim_now_sample(const struct sim_client *c, struct sim_clock_sample *ret)
 	sample(c, ret);
 }
 
-/* Time that only a driver moves: nothing to compute, and few registers to save. Other cases: false. */
+/* Time that only a driver moves: nothing to compute, and few registers to save. Returns false for any other clock. */
 static inline bool driven_now(const struct sim_client *c, int64_t *ret)
 {
 	const struct sim_clock_page *p = c->page;
@@ -359,7 +361,7 @@ int64_t clock_wall_dur(const struct sim_clock_sample *s, int64_t until_sim_ns)
 	return d > SLEEP_MAX_DUR_NS ? SLEEP_MAX_DUR_NS : (int64_t)d;
 }
 
-/* The page is read-only: enough to wait on. */
+/* The page is read-only, which is enough to wait on. */
 void clock_wait(struct sim_client *c, uint32_t seen, int64_t until_mono_ns)
 {
 	if (c->env) {
@@ -368,7 +370,7 @@ void clock_wait(struct sim_client *c, uint32_t seen, int64_t until_mono_ns)
 		client_sleep(c, -1, 0, left < NS_PER_MS ? left : NS_PER_MS);
 		return;
 	}
-	if (c->flags & SIM_CLIENT_NO_THREAD) { /* nobody else looks whether simd is still there */
+	if (c->flags & SIM_CLIENT_NO_THREAD) { /* no other thread checks whether simd is still there */
 		int64_t slice = mono_now_ns() + NO_THREAD_SLICE_DUR_NS;
 
 		until_mono_ns = until_mono_ns < slice ? until_mono_ns : slice;
@@ -376,13 +378,13 @@ void clock_wait(struct sim_client *c, uint32_t seen, int64_t until_mono_ns)
 	futex_wait_until(&c->page->futex, seen, until_mono_ns, FUTEX_BETWEEN_PROCESSES);
 }
 
-/* Not so a value that is held while simd stands inside a write: that goes on. */
+/* Whether the page is frozen. A value that is held while simd is inside a write is not: that write goes on. */
 static bool is_frozen(const struct sim_client *c, const struct sim_clock_sample *s)
 {
 	return s->flags & SIM_CLOCK_STALE && SIM_LOAD_(&c->page->flags, __ATOMIC_RELAXED) & SIM_CLOCK_STALE;
 }
 
-/* Why time has not come so far: what the caller cannot see, and what to do. */
+/* Explains why time has not come so far: what the caller cannot see, and what to do. */
 static int sleep_too_short(const struct sim_clock_sample *s, int64_t until_sim_ns)
 {
 	const char *why = "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Leading time: pause, resume, scale and step, which simd does when it is asked to. Thread: any. */
+/* Controlling time: pause, resume, scale and step, by calls to simd. Thread: any. */
 #include <sim/clock.h>
 
 #include <errno.h>
@@ -11,9 +11,9 @@
 #include "timeutil.h"
 
 #define STEP_MAX_DUR_NS (3600 * NS_PER_S)
-#define LOOK_DUR_NS     (5 * NS_PER_MS) /* how soon it is seen that a pause has begun */
+#define LOOK_DUR_NS     (5 * NS_PER_MS) /* interval at which it checks whether a pause has begun */
 
-/* The clock as it is when simd has done what it was asked. */
+/* The clock after simd has done what was asked. */
 struct led {
 	int64_t sim_ns;
 	bool paused, pausing;
@@ -44,15 +44,15 @@ static int lead(struct sim_client *c, const char *method, json_t *params, int64_
 	clock = json_object_get(reply, "clock");
 	ret->pausing = yes(clock, "pausing");
 	ret->paused =
-		yes(clock, "paused") || (yes(clock, "stepping") && !ret->pausing); /* a step is of a paused clock */
+		yes(clock, "paused") || (yes(clock, "stepping") && !ret->pausing); /* a clock that steps is paused */
 	r = jsonx_int(clock, "sim_ns", 0, INT64_MAX, &ret->sim_ns);
 	varlink_msg_finish(&m);
 	return r;
 }
 
 /*
- * simd answers the calls of a connection in their order, so one that waited there would hold up the resume that ends it: the clock is
- * looked at instead.
+ * Polls the clock instead of waiting in a call: simd answers the calls of a connection in their order, so a call that
+ * waited there would hold up the resume that ends the wait.
  */
 static int wait_paused(struct sim_client *c, int64_t until_mono_ns, struct led *led)
 {
@@ -112,7 +112,7 @@ int sim_clock_step(struct sim_client *c, int64_t dur_ns, int64_t wall_timeout_du
 		return r;
 	if (dur_ns < 1 || dur_ns > STEP_MAX_DUR_NS)
 		return err_set(-ERANGE, "sim_clock_step: %lld ns is out of range, 1 ns to 1 h", (long long)dur_ns);
-	/* simd itself ends the wait, since it reads nothing from this client until it has answered */
+	/* a step's wait ends by simd itself, since it reads nothing from this client until it has answered */
 	r = lead(c, "StepClock",
 		 json_pack("{s:I, s:o*}", "dur_ns", (json_int_t)dur_ns, "timeout_ns",
 			   wall_timeout_dur_ns < 0 ? NULL : json_integer(wall_timeout_dur_ns)),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clock as it was, for messages that are taken late: the histories of this simd's page and of that before it, mapped from the
- * connection on, so that they outlive their simd. Thread: clock_past_* under client::setup; sim_clock_at() any.
+ * The clock in the past, for messages that are taken late: the histories of the present simd's page and of the one
+ * before it, mapped when the client connects, so that they outlive their simd. Thread: clock_past_* under
+ * client::setup; sim_clock_at() any.
  */
 #include <sim/clock.h>
 
@@ -21,14 +22,14 @@ static void unmap(const struct sim_clock_history *h)
 		munmap((void *)(uintptr_t)h, SIZE);
 }
 
-/* Not populated: who never looks back has none of it in memory. */
+/* Not populated: a program that never looks back uses no memory for it. */
 int clock_past_install(struct sim_client *c, const struct session *s)
 {
 	const struct sim_clock_history *old;
 	struct stat st;
 	void *map;
 
-	/* it cannot shrink: session.c has looked */
+	/* it cannot shrink: session.c has checked that */
 	if (fstat(s->clock_fd, &st) < 0 || st.st_size < (off_t)(SIM_CLOCK_PAGE_SIZE + SIZE))
 		return err_set(-EPROTO, "simd's clock page has no history behind it; install matching versions");
 	map = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, s->clock_fd, SIM_CLOCK_PAGE_SIZE);
@@ -50,7 +51,7 @@ void clock_past_finish(struct sim_client *c)
 	c->past = c->past_before = NULL;
 }
 
-/* Under the lock. */
+/* Under past_lock. */
 static int look_back(const struct sim_client *c, int64_t mono_ns, struct sim_clock_sample *ret)
 {
 	struct sim_clock_sample before;
@@ -67,7 +68,7 @@ static int look_back(const struct sim_client *c, int64_t mono_ns, struct sim_clo
 
 int sim_clock_at(const struct sim_client *c, int64_t mono_ns, struct sim_clock_sample *ret)
 {
-	struct sim_client *w = (struct sim_client *)(uintptr_t)c; /* only its lock */
+	struct sim_client *w = (struct sim_client *)(uintptr_t)c; /* written only for its lock */
 	int64_t now;
 	int r;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The client's clock page: one address for the client's whole lifetime, behind which lies simd's page while
- * there is a session and a private frozen page while there is none. So a pointer that a program keeps
- * (sim_clock_page) is always mapped, and always holds the truth.
+ * The client's clock page: one address for the client's whole lifetime. simd's page is mapped there while there is a
+ * session, a private frozen page while there is none. So a pointer that a program keeps (sim_clock_page) is always
+ * mapped, and always shows the present state.
  */
 #ifndef SRC_CLOCKMAP_H
 #define SRC_CLOCKMAP_H
@@ -13,19 +13,21 @@ struct session;
 
 int clockmap_init(struct sim_client *c);
 void clockmap_finish(struct sim_client *c);
-/* simd's page of this session. */
+/* Maps simd's page of this session. */
 int clockmap_install(struct sim_client *c, const struct session *s);
-/* The history of that simd's clock, behind its page; the one before it stays, for messages from before a restart. See clock_past.c. */
+/*
+ * Maps the history of that simd's clock; the one before it stays, for messages from before a restart. See clock_past.c.
+ */
 int clock_past_install(struct sim_client *c, const struct session *s);
 void clock_past_finish(struct sim_client *c);
-/* simd is gone: its last value, flagged stale. Wakes those who sleep on the old page. */
+/* Replaces the page when simd is gone: its last value, flagged stale. Wakes threads that sleep on the old page. */
 int clockmap_freeze(struct sim_client *c, const struct session *s);
 
-/* How long the wall clock takes until sim time gets there, if nothing changes: rounded up, bounded. */
+/* Wall time until sim time reaches until_sim_ns, if nothing changes: rounded up, bounded. */
 int64_t clock_wall_dur(const struct sim_clock_sample *s, int64_t until_sim_ns);
-/* Until the page's futex word is no longer `seen`, or that time. */
+/* Waits until the page's futex word differs from `seen`, or until that time. */
 void clock_wait(struct sim_client *c, uint32_t seen, int64_t until_mono_ns);
-/* Let all that wait on the page look again. */
+/* Wakes all threads that wait on the page. */
 void clock_rouse(const struct sim_client *c);
 
 void clock_sample(const struct sim_client *c, struct sim_clock_sample *ret);

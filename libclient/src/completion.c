@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Completion records, and the socket on which simd completes. Thread: see completion.h. */
+/* Completion records, and the socket on which simd sends completions. Thread: see completion.h. */
 #include "completion.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "token.h"
 #include "wire/lane.h"
 
-#define PACKETS 8 /* read at once */
+#define PACKETS 8 /* read by one system call */
 
 int records_init(struct records *t, struct sim_publisher *pub)
 {
@@ -61,7 +61,10 @@ void record_arm(struct records *t, struct record *rec, uint64_t sequence)
 	atomic_store_explicit(&rec->flush, flush, memory_order_relaxed);
 	atomic_store_explicit(&rec->sequence, sequence, memory_order_relaxed);
 	count(&t->armed, 1);
-	/* seq_cst: whoever marks the registration as down either sees this record or is seen by its owner */
+	/*
+	 * seq_cst: the thread that marks the registration as down either sees this record, or this thread sees that
+	 * mark
+	 */
 	atomic_store_explicit(&rec->state, RECORD_ARMED, memory_order_seq_cst);
 }
 
@@ -81,13 +84,13 @@ bool record_take_back(struct records *t, struct record *rec)
 	return true;
 }
 
-/* ---- the ending side, under client::lock ---- */
+/* ---- ending a record, under client::lock ---- */
 
 static void record_free(struct record *rec)
 {
 	struct records *t = &rec->pub->records;
 
-	/* seq_cst: the waiting producer has announced itself before it looks for a free one */
+	/* seq_cst: a waiting producer increments `waiters` before it looks for a free record */
 	atomic_store_explicit(&rec->state, RECORD_FREE, memory_order_seq_cst);
 	count(&t->ended, 1);
 	if (atomic_load_explicit(&t->waiters, memory_order_seq_cst)) {
@@ -106,7 +109,7 @@ static void record_done(struct sim_client *c, struct record *rec, enum sim_reaso
 	c->done_last = &rec->next;
 }
 
-/* LOST: we stop listening, that is all. What becomes of it simd knows, and counts. */
+/* Not for LOST: then the client stops listening, while simd knows and counts what becomes of the message. */
 static void count_drop(const struct record *rec, enum sim_reason reason)
 {
 	struct pub_reg *reg = pub_reg_find(rec->pub->c, rec->publisher_id);
@@ -197,12 +200,12 @@ static void read_packet(struct sim_client *c, const struct packet *p, size_t n)
 {
 	if (n < sizeof(p->head) || p->head.op != LANE_COMPLETE || p->head.count > LANE_BATCH ||
 	    n != sizeof(p->head) + p->head.count * sizeof(p->m[0]))
-		return; /* of a later version */
+		return; /* sent by a later version */
 	for (unsigned i = 0; i < p->head.count; i++)
 		complete_one(c, &p->m[i]);
 }
 
-/* Several packets a system call, of which the last thus says that there are no more. */
+/* Reads several packets per system call; fewer than that means that there are no more. */
 void completion_drain(struct sim_client *c, struct session *s)
 {
 	struct packet p[PACKETS];
@@ -223,7 +226,7 @@ void completion_drain(struct sim_client *c, struct session *s)
 
 /* ---- callbacks ---- */
 
-/* The oldest record that is done, out of the queue. Under lock. */
+/* Removes the oldest record that is done from the queue. Under lock. */
 static struct record *done_pop(struct sim_client *c)
 {
 	struct record *rec = c->done_first;

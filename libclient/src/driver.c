@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The driver lease: advancing an engine-driven source, paced to scale x wall time if asked. Each call is
- * one question and one answer on a socket of its own; simd answers when time may move. A new simd gives
- * the lease again; a source that was switched does not. Where steps have participants the answer may be there before simd knows,
- * see schemas/wire/driver.h.
+ * The driver lease: advancing an engine-driven source, paced to scale x wall time if asked. Each call is one request
+ * and one answer on a socket of its own; simd answers when time may move. After a restart the new simd gives the lease
+ * again; after a switch of the source it does not. If steps have participants, the answer may come through shared
+ * memory before simd knows of it, see schemas/wire/driver.h.
  *
  * Thread: one at a time in advance, set, and all that begins and ends; driver_register() under client::setup.
  */
@@ -28,34 +28,34 @@
 #define DUR_MAX_NS     (3600 * NS_PER_S)
 #define RELEASE_DUR_NS (200 * NS_PER_MS)
 #define SLICE_DUR_NS   (50 * NS_PER_MS)
-#define BACKLOG_DUR_NS (100 * NS_PER_MS) /* further behind than that is dropped, not caught up */
+#define BACKLOG_DUR_NS (100 * NS_PER_MS) /* a larger backlog is dropped, not caught up */
 
 struct sim_driver {
 	struct handle h;
 	struct sim_client *c;
 	unsigned flags;
-	_Atomic int next_fd;                        /* of a new simd, adopted at the next call; -1: none */
-	_Atomic(struct session_pages *) next_pages; /* with next_fd */
+	_Atomic int next_fd;                        /* from a new simd, adopted at the next call; -1: none */
+	_Atomic(struct session_pages *) next_pages; /* belong to next_fd */
 	int fd;                                     /* -1: simd is gone */
-	struct session_pages pages;                 /* of fd */
-	uint64_t number;         /* of the round that was granted last; 0: none, or simd has not said */
-	bool on_page;            /* the open question says that we wait there */
-	uint32_t moved;          /* with on_page: wire_grant::moved before it was asked */
-	uint64_t session_serial; /* session::serial that gave it; under setup */
+	struct session_pages pages;                 /* belong to fd */
+	uint64_t number;         /* of the last granted round; 0: none, or simd does not number them */
+	bool on_page;            /* the open request says that this client waits there */
+	uint32_t moved;          /* with on_page: wire_grant::moved before the request */
+	uint64_t session_serial; /* session::serial that gave the lease; under setup */
 	bool lost;               /* the source was switched: for good */
-	bool asked;              /* a question is open: nobody has taken its answer */
+	bool asked;              /* a request is open: its answer has not been taken */
 	bool advancing;          /* with asked: it was begun by sim_driver_begin_advance() */
-	bool granted;            /* that has its answer, `grant`, which is handed over at due_mono_ns */
+	bool granted;            /* the answer is in `grant`, and is returned at due_mono_ns */
 	struct driver_packet grant;
 	int64_t due_mono_ns;
-	/* pacing: sim time `base_sim_ns` belongs to wall time `base_mono_ns` */
+	/* pacing: simulated time `base_sim_ns` corresponds to wall time `base_mono_ns` */
 	bool based;
 	int64_t base_mono_ns, base_sim_ns, scale_e6;
 };
 
 /* ---- the lease ---- */
 
-/* Parameters are left out where they change nothing: an older simd does not know them. */
+/* Omits parameters at their default, which an older simd does not know. */
 static int acquire(struct sim_client *c, struct session *s, unsigned flags, int *ret_fd, struct session_pages *ret)
 {
 	json_t *params = json_object();
@@ -80,7 +80,7 @@ void driver_register(struct sim_client *c, struct session *s)
 	struct session_pages *pages;
 	int fd;
 
-	/* Only where it was lost with an earlier simd: within one session the lease is simd's to end. */
+	/* Only if it was lost with an earlier simd: within one session simd decides about the lease. */
 	if (!d || d->session_serial == s->serial)
 		return;
 	pages = MEM_NEW(struct session_pages);
@@ -129,7 +129,10 @@ int sim_driver_acquire(struct sim_client *c, unsigned flags, struct sim_driver *
 	return r;
 }
 
-/* Sent explicitly, so that simd does not take the hang-up for a loss; it hangs up in turn: from then on the lease is free. */
+/*
+ * Sent explicitly, so that simd does not treat the hang-up as a loss; simd then hangs up too: from then on the lease is
+ * free.
+ */
 static void driver_hangup(struct sim_driver *d)
 {
 	int64_t end = client_now(d->c) + RELEASE_DUR_NS;
@@ -148,7 +151,7 @@ static void driver_hangup(struct sim_driver *d)
 	fd_close(d->fd);
 }
 
-/* From now on the lease that a new simd has given. */
+/* Adopts the lease that a new simd has given. */
 static void driver_adopt(struct sim_driver *d)
 {
 	int fd = atomic_exchange(&d->next_fd, -1);
@@ -198,11 +201,11 @@ void sim_driver_release(struct sim_driver *d)
 	driver_destroy(d);
 }
 
-/* ---- question and answer ---- */
+/* ---- request and answer ---- */
 
 /*
- * When simd hangs up with a question of ours unread, the socket reports ECONNRESET before it gives out what was
- * sent to us: the reason is read behind it.
+ * When simd hangs up with a request unread, the socket reports ECONNRESET before it returns the packets that simd sent
+ * earlier: the reason is read after it.
  */
 static void driver_read_last(struct sim_driver *d)
 {
@@ -232,7 +235,7 @@ static const struct wire_turn *turn_page(const struct sim_driver *d)
 	return wire_at_const(d->pages.layout, d->pages.layout->turns, 0);
 }
 
-/* The last step had participants: it pays to wait where they may answer. */
+/* The last step had participants: it pays to wait on the page, where they may answer. */
 static bool waits_on_page(const struct sim_driver *d)
 {
 	return d->number && !d->c->env && pages_grant(d->pages.layout, d->pages.dispatch) &&
@@ -248,7 +251,7 @@ static int driver_write(struct sim_driver *d, const void *packet, size_t size)
 	return 0;
 }
 
-/* polled: its answer is to come as a packet, since somebody polls for it. */
+/* polled: the answer must come as a packet, since the program polls the socket. */
 static int driver_send(struct sim_driver *d, const struct driver_packet *what, bool polled)
 {
 	struct driver_packet ask = *what;
@@ -263,7 +266,7 @@ static int driver_send(struct sim_driver *d, const struct driver_packet *what, b
 	return driver_write(d, &ask, sizeof(ask));
 }
 
-/* Until something comes, or for that long; a client that does its own work does it meanwhile. */
+/* Sleeps until something comes, or until_mono_ns; without a sim-io thread does the client's work meanwhile. */
 static int driver_sleep(struct sim_driver *d, int64_t until_mono_ns)
 {
 	struct sim_client *c = d->c;
@@ -278,7 +281,7 @@ static int driver_sleep(struct sim_driver *d, int64_t until_mono_ns)
 
 static bool is_answered(struct sim_driver *d, const struct driver_packet *p)
 {
-	if (p->number && p->number <= d->number) /* we had it from the page */
+	if (p->number && p->number <= d->number) /* it was already read from the page */
 		return false;
 	if (p->number)
 		d->number = p->number;
@@ -286,7 +289,7 @@ static bool is_answered(struct sim_driver *d, const struct driver_packet *p)
 	return true;
 }
 
-/* 1 the answer has come as a packet, 0 it has not, negative: we do not drive any more. */
+/* Returns 1: the answer has come as a packet, 0: not yet, negative: the lease is lost. */
 static int packet_answer(struct sim_driver *d, bool block, struct driver_packet *ret)
 {
 	for (;;) {
@@ -305,7 +308,10 @@ static int packet_answer(struct sim_driver *d, bool block, struct driver_packet 
 	}
 }
 
-/* The last participant has answered: the round is the one that our question has begun, since none but we begin rounds. */
+/*
+ * Reads the answer of the last participant: a new round is the one that this request began, since only the driver
+ * begins rounds.
+ */
 static bool page_answer(struct sim_driver *d, const struct wire_grant *g, struct driver_packet *ret)
 {
 	const struct wire_turn *t = turn_page(d);
@@ -325,7 +331,7 @@ static bool page_answer(struct sim_driver *d, const struct wire_grant *g, struct
 	return seqlock_read_ok(&t->seq, seq) && is_answered(d, ret);
 }
 
-/* Until it moves, or for a while: who dies wakes nobody. */
+/* Waits until it changes, or for dur_ns: a process that dies wakes no waiter. */
 static void wait_on_page(struct sim_driver *d, const struct wire_grant *g, int64_t dur_ns)
 {
 	futex_wait(&g->moved, d->moved, dur_ns < SLICE_DUR_NS ? dur_ns : SLICE_DUR_NS, FUTEX_BETWEEN_PROCESSES);
@@ -333,7 +339,7 @@ static void wait_on_page(struct sim_driver *d, const struct wire_grant *g, int64
 		client_work(d->c);
 }
 
-/* As driver_answer(); the socket is looked at when anything else than the last participant's answer has happened. */
+/* As driver_answer(); reads the socket only when something other than the last participant's answer has happened. */
 static int answer_on_page(struct sim_driver *d, int64_t until_mono_ns, struct driver_packet *ret)
 {
 	const struct wire_grant *g = pages_grant(d->pages.layout, d->pages.dispatch);
@@ -358,7 +364,7 @@ static int answer_on_page(struct sim_driver *d, int64_t until_mono_ns, struct dr
 	}
 }
 
-/* simd withholds it while time is paused. -ETIMEDOUT: it has not come until then. */
+/* Waits for the answer, which simd withholds while time is paused. -ETIMEDOUT: not there by until_mono_ns. */
 static int driver_answer(struct sim_driver *d, int64_t until_mono_ns, struct driver_packet *ret)
 {
 	bool block = !client_pumps(d->c) && until_mono_ns == INT64_MAX;
@@ -378,7 +384,7 @@ static int driver_answer(struct sim_driver *d, int64_t until_mono_ns, struct dri
 	}
 }
 
-/* An answer that nobody has taken comes first. */
+/* An earlier answer that was not taken is awaited first. */
 static int driver_ask(struct sim_driver *d, const struct driver_packet *ask, struct driver_packet *ret)
 {
 	int r = d->asked ? driver_answer(d, INT64_MAX, ret) : 0;
@@ -408,13 +414,16 @@ static void rebase(struct sim_driver *d, const struct driver_packet *g, int64_t 
 	d->scale_e6 = g->scale_e6;
 }
 
-/* The wall time that belongs to g->sim_ns, 0: any. Deadlines are absolute: no drift; a long stall is not made up for. */
+/*
+ * The wall time that corresponds to g->sim_ns; 0: any. Deadlines are absolute, so pacing does not drift; a long stall
+ * is not made up for.
+ */
 static int64_t pace(struct sim_driver *d, const struct driver_packet *g)
 {
 	int64_t now = client_now(d->c), due;
 
 	if (!d->based || d->scale_e6 != g->scale_e6 || g->sim_ns < d->base_sim_ns || g->scale_e6 <= 0) {
-		/* what was granted just now takes its time as well */
+		/* the new grant takes its wall time as well */
 		rebase(d, g, now);
 		d->base_sim_ns -= g->dur_ns;
 	}
@@ -582,7 +591,7 @@ int sim_driver_follow(struct sim_driver *d, const struct sim_followed *f)
 	return r;
 }
 
-/* ---- without waiting ---- */
+/* ---- in two halves ---- */
 
 static int64_t until(const struct sim_driver *d, int64_t wall_timeout_dur_ns)
 {
@@ -606,7 +615,7 @@ static int begin(struct sim_driver *d, const struct driver_packet *ask, const ch
 	return r;
 }
 
-/* The answer of one that was begun. */
+/* Takes the answer of a request that was begun. */
 static int take_answer(struct sim_driver *d, bool advancing, int64_t until_mono_ns, const char *what,
 		       struct driver_packet *ret)
 {
@@ -615,8 +624,8 @@ static int take_answer(struct sim_driver *d, bool advancing, int64_t until_mono_
 	if (d->granted || (d->asked && d->advancing != advancing))
 		return err_set(-EINVAL, "%s: that was not begun; call sim_driver_end%s()", what,
 			       advancing ? "" : "_advance");
-	if (!d->asked) /* a new simd knows nothing of it */
-		return err_set(-ENOTCONN, "%s: no answer is due; simd was asked nothing, or is another one by now",
+	if (!d->asked) /* a new simd does not know the request */
+		return err_set(-ENOTCONN, "%s: no request is open; begin one first (simd forgets it when it restarts)",
 			       what);
 	r = driver_answer(d, until_mono_ns, ret);
 	if (r == -ETIMEDOUT)
@@ -658,7 +667,7 @@ int sim_driver_begin_advance(struct sim_driver *d, int64_t dur_ns)
 	return r == 0 ? begin(d, &ask, "sim_driver_begin_advance") : r;
 }
 
-/* A grant whose wall time has not come is kept. */
+/* Keeps a grant until its wall time has come. */
 static int hand_over(struct sim_driver *d, int64_t until_mono_ns, int64_t *ret_granted_dur_ns)
 {
 	if (d->due_mono_ns > until_mono_ns) {

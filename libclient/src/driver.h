@@ -5,9 +5,9 @@
 
 #include "session.h"
 
-/* Take the lease again from a new simd. Under setup. */
+/* Acquires the lease again from a new simd. Under setup. */
 void driver_register(struct sim_client *c, struct session *s);
-/* sim_disconnect() with the lease held: releases it, and frees the handle. Under setup. */
+/* For sim_disconnect() while the lease is held: releases it, and frees the handle. Under setup. */
 void driver_finish(struct sim_client *c);
 
 #endif

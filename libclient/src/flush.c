@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim_flush(): wait until what was accepted before the call has completed and its callbacks have returned. Messages carry
- * the number of the flush they were accepted before (client::flushes), so that a stream which goes on keeps nobody waiting.
+ * sim_flush(): waits until all messages accepted before the call have completed and their callbacks have returned. Each
+ * message carries the number of flushes at its acceptance (client::flushes), so that a continuing stream does not
+ * prolong the wait.
  *
  * Thread: any but the one that runs callbacks.
  */
@@ -13,7 +14,7 @@
 #include "step.h"
 #include "timeutil.h"
 
-#define SLICE_DUR_NS (20 * NS_PER_MS) /* a message that its publisher takes back wakes nobody */
+#define SLICE_DUR_NS (20 * NS_PER_MS) /* no wake-up comes when a publisher takes a message back */
 
 struct flush {
 	struct sim_client *c;
@@ -51,7 +52,7 @@ static bool list_busy(const struct flush *f, const struct list *pubs)
 	return false;
 }
 
-/* Under lock. */
+/* Whether something is still outstanding. Under lock. */
 static bool busy(const struct flush *f)
 {
 	const struct sim_client *c = f->c;
@@ -93,7 +94,7 @@ static bool is_done(const struct flush *f)
 static int wait_done(const struct flush *f)
 {
 	if (client_pumps(f->c))
-		wait_slice(f, 0); /* what has come already */
+		wait_slice(f, 0); /* reads what has already come */
 	while (!is_done(f)) {
 		int64_t left_dur_ns = f->until_mono_ns - client_now(f->c);
 
@@ -119,7 +120,7 @@ static int check_caller(struct sim_client *c)
 	return 0;
 }
 
-/* Whether simd has been there all the time. */
+/* 0 if simd was connected all the time, else the error. */
 static int check_session(const struct flush *f)
 {
 	bool same;
@@ -129,7 +130,7 @@ static int check_session(const struct flush *f)
 	pthread_mutex_unlock(&f->c->lock);
 	return same ? 0
 		    : err_set(-ENOTCONN,
-			      "sim_flush: disconnected from simd, now or meanwhile; what it had not completed has ended as \"%s\"",
+			      "sim_flush: disconnected from simd; messages that it had not completed have ended as \"%s\"",
 			      sim_reason_name(SIM_REASON_LOST));
 }
 

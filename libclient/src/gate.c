@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The frequency gate: when is a sensor of a given rate due. Due times lie on an exact rational grid
- * (13.4 Hz is 5e12/67 ns), so nothing drifts and nothing is ever early by rounding.
+ * The frequency gate: decides when a sensor of a given rate is due. Due times lie on an exact rational grid (13.4 Hz is
+ * 5e12/67 ns), so nothing drifts and rounding never makes a sensor early.
  *
- * The true due time is next_due_sim_ns + rem / den, 0 <= rem < den; the period is num / den.
- * Thread: the owner's.
+ * The true due time is next_due_sim_ns + rem / den, 0 <= rem < den; the period is num / den. Thread: the owner's.
  */
 #include <sim/clock.h>
 
@@ -30,16 +29,17 @@ int sim_gate_init(struct sim_gate *g, uint32_t frequency_mhz)
 	return 0;
 }
 
-/* Move the due time on by n periods. */
+/* Advances the due time by n periods. */
 static void gate_advance(struct sim_gate *g, int64_t n)
 {
 	int128 total = (int128)n * g->num + g->rem;
 
-	g->next_due_sim_ns = ns_add(g->next_due_sim_ns, (int64_t)(total / g->den)); /* time may be put at its end */
+	/* saturates, as time may be set to its end */
+	g->next_due_sim_ns = ns_add(g->next_due_sim_ns, (int64_t)(total / g->den));
 	g->rem = (int64_t)(total % g->den);
 }
 
-/* A new phase: due now, and from here on every period. */
+/* Begins a new phase: due now, and every period from here on. */
 static bool gate_start(struct sim_gate *g, const struct sim_clock_sample *now)
 {
 	g->started = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Jumps of the clock: simd's events, in order, to the handlers; and the last one from the page, without a lock.
- * Thread: as each function notes; handlers run where completions run.
+ * Jumps of the clock: passes simd's events, in order, to the handlers; and reads the last one from the page, without a
+ * lock. Thread: as each function notes; handlers run where completions run.
  */
 #include "jump.h"
 
@@ -12,7 +12,8 @@
 #include "mem.h"
 #include "seqlock.h"
 
-#define PENDING_MAX 64 /* older ones are merged: a program that does not process for so long sees one large jump */
+/* beyond that, older ones are merged: a program that has not processed them for so long sees one large jump */
+#define PENDING_MAX 64
 
 struct sim_jump_handler {
 	struct list link; /* jumps::handlers */
@@ -20,7 +21,7 @@ struct sim_jump_handler {
 	struct sim_jump_threshold threshold;
 	sim_jump_fn fn;
 	void *user;
-	uint64_t notified; /* number of the last jump that it was checked for */
+	uint64_t notified; /* number of the last jump that was checked for it */
 	bool dead;
 };
 
@@ -29,7 +30,7 @@ struct jumps {
 	struct list handlers;
 	struct sim_clock_jump pending[PENDING_MAX];
 	unsigned n;
-	uint64_t number; /* of the jump that is being notified */
+	uint64_t number; /* number of the jump that is being notified */
 	struct running running;
 };
 
@@ -152,7 +153,7 @@ int sim_clock_on_jump(struct sim_client *c, const struct sim_jump_threshold *thr
 	h->notified = c->jumps->number;
 	list_append(&c->jumps->handlers, &h->link);
 	pthread_mutex_unlock(&c->lock);
-	mem_free(js); /* another thread was first */
+	mem_free(js); /* another thread created them first */
 	*ret = h;
 	return 0;
 }
@@ -196,5 +197,5 @@ int sim_clock_jumped(const struct sim_client *c, uint32_t *clock_generation, str
 		*ret = j;
 		return 1;
 	}
-	return 0; /* simd died inside a write: the page is about to be replaced */
+	return 0; /* simd died inside a write: the page will be replaced */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private: Jumps of the clock and who is notified. */
+/* Private: jumps of the clock and their handlers. */
 #ifndef SRC_JUMP_H
 #define SRC_JUMP_H
 
@@ -7,11 +7,11 @@
 
 #include "client.h"
 
-/* A jump, as simd's event reports it, or found at a new session. Under lock. */
+/* Queues a jump that simd's event reports, or that is found at a new session. Under lock. */
 void jump_note(struct sim_client *c, const struct sim_clock_jump *j);
-/* Some have not been notified yet. Under lock. */
+/* Whether handlers have not been notified of some jumps. Under lock. */
 bool jumps_pending(const struct sim_client *c);
-/* Call those who wait for it. No lock held. Returns how many calls. */
+/* Calls the handlers that are due. No lock held. Returns how many calls. */
 int jumps_run(struct sim_client *c);
 void jumps_finish(struct sim_client *c);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bridge side of dispatch: lanes (SEQPACKET, schemas/wire/lane.h), and slots found by reference in
- * the generation of the data plane they belong to. A lane keeps the attachments it has seen while anything it was given
- * is unanswered, so that what came before a restart stays readable; a while without work, and it releases them.
+ * The bridge side of dispatch: lanes (SEQPACKET, schemas/wire/lane.h), and slots that are found by reference in their
+ * generation of the data plane. A lane keeps the attachments it has seen while any of its deliveries is unanswered, so
+ * that deliveries from before a restart stay readable; after a while without work it releases them.
  *
  * Thread: one per lane; sim_lane_done() and sim_lane_status() from any (a packet is one send).
  */
@@ -25,7 +25,7 @@
 #include "timeutil.h"
 #include "wire/lane.h"
 
-#define ATTACHMENTS_KEPT  16 /* as many as a process can have: none goes while it may be read */
+#define ATTACHMENTS_KEPT  16 /* the most a process can have: none is dropped while it may be read */
 #define IDLE_DUR_NS       (1 * NS_PER_S)
 #define ATTACH_DUR_NS     (3 * NS_PER_S) /* a delivery may arrive before this process has attached to its generation */
 #define SEND_DUR_NS       (1 * NS_PER_S)
@@ -43,8 +43,8 @@ struct sim_lane {
 	bool closed;
 	bool gone_reported;
 	unsigned flags;                            /* enum sim_lane_flag */
-	_Atomic int outstanding;                   /* deliveries that were handed out and are not answered */
-	struct attachment *atts[ATTACHMENTS_KEPT]; /* newest first; referenced; the receiving thread's */
+	_Atomic int outstanding;                   /* deliveries handed out and not answered */
+	struct attachment *atts[ATTACHMENTS_KEPT]; /* newest first; referenced; used by the receiving thread */
 	union {
 		_Alignas(8) char bytes[LANE_PACKET_MAX + 1];
 		struct lane_head head;
@@ -55,7 +55,7 @@ static int lane_create(struct sim_client *c, int fd, struct sim_lane **ret) /* t
 {
 	struct sim_lane *l = mem_alloc(sizeof(*l));
 
-	/* blocking: whoever waits for ever waits in the receive itself; all other calls use MSG_DONTWAIT */
+	/* blocking: a receive without time-out waits in recv() itself; all other calls use MSG_DONTWAIT */
 	if (!l || fd_set_nonblock(fd, false) < 0) {
 		fd_close(fd);
 		mem_free(l);
@@ -68,7 +68,7 @@ static int lane_create(struct sim_client *c, int fd, struct sim_lane **ret) /* t
 	return 0;
 }
 
-/* How long a receive that waits for ever does so before it looks whether there is something to release. */
+/* Sets how long a receive without time-out blocks before it checks whether attachments can be released. */
 static void lane_patience(struct sim_lane *l, int64_t dur_ns)
 {
 	struct timeval t = { .tv_sec = dur_ns / NS_PER_S };
@@ -76,7 +76,7 @@ static void lane_patience(struct sim_lane *l, int64_t dur_ns)
 	(void)setsockopt(l->fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
 }
 
-/* Nothing came for a while. Of an attachment that is over nothing is to come either. */
+/* Called when nothing came for a while: releases attachments. A dead attachment gets no more deliveries. */
 static void lane_idle(struct sim_lane *l, bool waits)
 {
 	if (!l->atts[0] || atomic_load_explicit(&l->outstanding, memory_order_acquire) > 0)
@@ -205,7 +205,7 @@ static bool lane_knows(const struct sim_lane *l, uint32_t generation)
 	return l->atts[0] && l->atts[0]->iox_generation == generation;
 }
 
-/* Keep the client's present attachment, if it is new. */
+/* Keeps the client's present attachment, if it is new. */
 static void lane_learn(struct sim_lane *l)
 {
 	struct attachment *now = NULL;
@@ -235,7 +235,7 @@ static struct attachment *lane_attachment(struct sim_lane *l, uint32_t generatio
 			if (l->atts[i]->iox_generation == generation)
 				return l->atts[i];
 		}
-		/* an older generation than we know will not come back; a newer one is being attached to */
+		/* an older generation than the known one will not come back; a newer one is being attached */
 		if ((l->atts[0] && l->atts[0]->iox_generation > generation) || client_now(l->c) >= until)
 			return NULL;
 		client_sleep(l->c, -1, 0, 5 * NS_PER_MS);
@@ -244,7 +244,10 @@ static struct attachment *lane_attachment(struct sim_lane *l, uint32_t generatio
 	}
 }
 
-/* Asks for the lines of its header, which the publisher's processor has: those of a packet come at once. */
+/*
+ * Finds a slot and prefetches its header, which lies in the publisher's cache, so that the headers of a packet load in
+ * parallel.
+ */
 static int import_slot(struct sim_lane *l, const struct lane_deliver *d, const void **ret)
 {
 	struct attachment *att = lane_attachment(l, d->iox_generation);
@@ -280,7 +283,7 @@ _Static_assert(sizeof(struct sim_lane_ticket) == sizeof(struct lane_ticket) &&
 	       "one struct for both");
 _Static_assert(SIM_LANE_ROW_SHIFT == LANE_ROW_SHIFT, "one number for both");
 
-/* What cannot be read is answered here; the rest goes to the caller, and so does what has a ticket. */
+/* Answers deliveries whose slot is unreadable; passes the others, and all with a ticket, to the caller. */
 static int on_deliver(struct sim_lane *l, struct sim_lane_packet *ret)
 {
 	const struct lane_deliver *d = (const void *)(l->in.bytes + sizeof(l->in.head));
@@ -370,7 +373,7 @@ static int on_packet(struct sim_lane *l, int *fds, unsigned n_fds, struct sim_la
 	}
 }
 
-/* The peer's end is closed: reported once as an event, then as an error. */
+/* The peer has closed its end: reported once as an event, then as an error. */
 static int lane_gone(struct sim_lane *l, struct sim_lane_packet *ret)
 {
 	if (l->gone_reported)
@@ -381,8 +384,8 @@ static int lane_gone(struct sim_lane *l, struct sim_lane_packet *ret)
 }
 
 /*
- * One packet if there is one: 1, 0 none (or all of it was answered here: look again), negative. flags: MSG_DONTWAIT,
- * or 0 to wait for it.
+ * Reads one packet: 1, 0 no packet (or all of it was answered here: call again), negative. flags: MSG_DONTWAIT, or 0 to
+ * wait.
  */
 static int lane_read(struct sim_lane *l, int flags, struct sim_lane_packet *ret, bool *ret_empty)
 {
@@ -392,7 +395,7 @@ static int lane_read(struct sim_lane *l, int flags, struct sim_lane_packet *ret,
 
 	*ret_empty = n == -EAGAIN;
 	if (n == -EAGAIN ||
-	    n == -ECONNRESET) /* a reset comes once, before what was sent ahead of it: that is read too */
+	    n == -ECONNRESET) /* a reset is reported once, before packets that were sent earlier: read those too */
 		return 0;
 	if (n == 0)
 		return lane_gone(l, ret);
@@ -443,7 +446,7 @@ int sim_lane_recv(struct sim_lane *l, int timeout_ms, struct sim_lane_packet *re
 
 /* ---- the session ---- */
 
-/* What an earlier simd had given out has been answered or died with its lanes: this one may free it. */
+/* All deliveries of an earlier simd have been answered, or died with its lanes: this simd may free their slots. */
 static int send_idle(struct sim_lane *lane0)
 {
 	struct lane_head head = { LANE_IDLE, 0, 0 };

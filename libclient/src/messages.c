@@ -33,7 +33,7 @@ struct message *messages_get(struct messages *ms)
 	return m;
 }
 
-/* Without looking behind a pointer that may be anybody's. */
+/* Does not read through the pointer, which may be invalid. */
 struct message *messages_find(const struct messages *ms, const struct sim_message *m)
 {
 	for (struct messages_block *b = ms->blocks; b; b = b->next) {
@@ -71,7 +71,7 @@ bool message_read(struct sim_message *m, const void *slot, size_t size)
 	if (size < sizeof(*h))
 		return false;
 	memcpy(h, slot, sizeof(*h));
-	atomic_signal_fence(memory_order_seq_cst); /* what is checked is what was copied */
+	atomic_signal_fence(memory_order_seq_cst); /* check the copy, not the slot */
 	h->frame_id[SIM_FRAME_ID_MAX] = '\0';
 	m->body = (const char *)slot + sizeof(*h);
 	m->body_size = (size_t)h->body_size;

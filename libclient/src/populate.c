@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of the data plane is mapped before it is used: when a channel gets it, and, in the background, after a new generation was
- * attached to, as being back comes first. Thread: under client::setup; the background has one of its own.
+ * Maps memory of the data plane before it is used: when a channel gets it, and, after a new attach, in the background,
+ * as reconnecting comes first. Thread: under client::setup; the background work has a thread of its own.
  */
 #include "client.h"
 
@@ -26,7 +26,7 @@ static void *warm_main(void *arg)
 {
 	struct warm_job *w = arg;
 
-	(void)ipc_prefault(w->att->ipc, 0, 0); /* without it the first messages are slow, no more */
+	(void)ipc_prefault(w->att->ipc, 0, 0); /* if it fails, the first messages are only slower */
 	for (unsigned i = 0; i < w->n_slots; i++)
 		(void)ipc_prefault(w->att->ipc, w->slots[i].at, w->slots[i].bytes);
 	atomic_store(&w->done, true);
@@ -86,7 +86,7 @@ static int warm_start(struct sim_client *c)
 	return 0;
 }
 
-/* Not while an earlier one still runs: the loop comes back to it. */
+/* Not while an earlier one still runs: recovery calls this again. */
 void client_populate_step(struct sim_client *c)
 {
 	if (c->warm && atomic_load(&c->warm->done))
@@ -98,5 +98,5 @@ void client_populate_step(struct sim_client *c)
 		return;
 	}
 	c->warm_due = false;
-	(void)warm_start(c); /* no thread available: the memory faults in as it is used */
+	(void)warm_start(c); /* no thread available: pages are mapped as they are used */
 }

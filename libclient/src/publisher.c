@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Publishers: creation, registration, proof of the connection, loans. The hot path is in queue.c. Thread: see publisher.h. */
+/*
+ * Publishers: creation, registration, proof of the connection, loans. The hot path is in queue.c. Thread: see
+ * publisher.h.
+ */
 #include "publisher.h"
 #include "sized.h"
 #include "step.h"
@@ -21,13 +24,15 @@
 #define PROVE_DUR_NS (2 * NS_PER_S)
 #define PROBE_DUR_NS (2 * NS_PER_MS)
 
-/* Clients come back to a new simd within a second or two: see the back-off of recover.c */
+/* Clients reconnect to a new simd within a second or two: see the back-off of recover.c */
 #define UNSURE_DUR_NS (5 * NS_PER_S)
 
 #define STRING_BODY   64
-#define STRING_END    8 /* its NUL, and what aligns the next one */
+#define STRING_END    8 /* its NUL, and the alignment of the next one */
 #define VARIABLE_BODY 3072
-/* Between two probes at the most. They take no credit: while simd does not look, few may pile up in its queue. */
+/*
+ * Longest pause between two probes. They take no credit: while simd does not read, only few may pile up in its queue.
+ */
 #define PAUSE_MAX_DUR_NS (256 * NS_PER_MS)
 
 /* ---- registration ---- */
@@ -84,7 +89,7 @@ static uint32_t less(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* How many channels, and shards, all arrays of the pages have room for. */
+/* Number of channels that all arrays of the pages have room for; shards_max(): of shards. */
 static int64_t channels_max(const struct wire_layout_page *l)
 {
 	return less(less(l->channels.count, l->infos.count), 8 * l->rung.stride);
@@ -95,7 +100,7 @@ static int64_t shards_max(const struct wire_layout_page *l)
 	return less(less(l->shards.count, l->rung.count), WIRE_SHARDS_MAX);
 }
 
-/* How many slots it may have out at once. */
+/* Sets how many loans the publisher may have out at once. */
 static int loans_reply(struct sim_publisher *p, const json_t *o)
 {
 	int64_t n;
@@ -144,7 +149,7 @@ static int reg_advertise(struct pub_reg *reg, struct attachment *l, const struct
 
 	if (r < 0)
 		return r;
-	if (prior) /* recovery comes back to it */
+	if (prior) /* recovery retries it later */
 		r = session_call(p->c, reg->session, "Advertise", params, &m, &reply);
 	else
 		r = session_call_again(p->c, reg->session, "Advertise", params, p->max_body, &m, &reply);
@@ -157,7 +162,7 @@ static int reg_advertise(struct pub_reg *reg, struct attachment *l, const struct
 	return r;
 }
 
-/* The same numbers as before: only the data plane is new. */
+/* Copies the registration's numbers: only the data plane is new. */
 static void reg_copy(struct pub_reg *reg, const struct pub_reg *prior)
 {
 	reg->channel = prior->channel;
@@ -172,7 +177,7 @@ static void reg_copy(struct pub_reg *reg, const struct pub_reg *prior)
 	snprintf(reg->name, sizeof(reg->name), "%s", prior->name);
 }
 
-/* The slot that its first message is going to have, with all that a loan touches, is mapped now. */
+/* Maps the slot of the first message, with all that a loan touches. */
 static void warm_up(struct pub_reg *reg)
 {
 	void *slot;
@@ -202,7 +207,8 @@ int pub_reg_create(struct sim_publisher *p, struct session *s, struct attachment
 		reg->unsure_until_mono_ns = ns_add(client_now(p->c), UNSURE_DUR_NS);
 	else if (prior)
 		reg->unsure_until_mono_ns = prior->unsure_until_mono_ns;
-	if (prior && prior->counters && prior->counters != reg->counters) /* near to what it sends next is enough */
+	/* close to the next sequence number is enough */
+	if (prior && prior->counters && prior->counters != reg->counters)
 		atomic_store(&reg->counters->sequence, atomic_load(&prior->counters->sequence));
 	if (prior && prior->port && prior->port->att == l && strcmp(prior->name, reg->name) == 0)
 		reg->port = pub_port_ref(prior->port);
@@ -210,7 +216,7 @@ int pub_reg_create(struct sim_publisher *p, struct session *s, struct attachment
 		r = pub_port_create(l, reg->name, p->flags & SIM_PUB_LATCH ? 1 : 0, &reg->port);
 	if (r < 0)
 		goto err;
-	/* before its first loan: what is lost with us is found by that */
+	/* before its first loan: by this simd finds slots that are lost if this process dies */
 	atomic_store_explicit(&reg->counters->origin, ipc_pub_origin(reg->port->pub), memory_order_relaxed);
 	if (!prior && !(p->c->flags & SIM_CLIENT_NO_PREFAULT))
 		warm_up(reg);
@@ -241,7 +247,7 @@ static void header_init(const struct pub_reg *reg, struct sim_slot *slot, size_t
 	slot->body_size = body_size;
 }
 
-/* What all loans of the present registration begin with. */
+/* Prepares the header that all loans of the present registration begin with. */
 static void header_begin(struct sim_publisher *p)
 {
 	header_init(p->reg, &p->header, 0);
@@ -259,7 +265,7 @@ bool pub_reg_probe(struct pub_reg *reg)
 	if (now < reg->probe_due_mono_ns)
 		return false;
 	if (!ipc_pub_has_subscribers(reg->port->pub) || ipc_loan(reg->port->pub, sizeof(*slot), &mem) < 0)
-		return false; /* not connected yet, or its owner is inside just now: asked again soon */
+		return false; /* not connected yet, or its owner is inside just now: probed again soon */
 	slot = mem;
 	header_init(reg, slot, 0);
 	slot->flags = SIM_SLOT_PROBE;
@@ -331,8 +337,8 @@ static int check_options(const char *channel, const struct sim_type *type, const
 }
 
 /*
- * Without a max_body: the fixed part, the strings at their bounds (64 bytes where there is none), and VARIABLE_BODY
- * once for all arrays.
+ * Default for max_body: the fixed part, the strings at their bounds (64 bytes without a bound), and VARIABLE_BODY once
+ * for all arrays.
  */
 static size_t variable_room(const struct sim_type *type, bool *arrays)
 {
@@ -481,16 +487,16 @@ void sim_publisher_destroy(struct sim_publisher *p)
 	c = p->c;
 	step_drop_kept(c, p);
 	client_setup_lock(c);
-	publisher_progress(p); /* under setup: recovery changes reg */
+	publisher_progress(p); /* under setup, as recovery changes reg */
 	while (p->n_loans)
 		publisher_unloan(p, 0);
 	pub_reg_destroy(p->proving);
 	p->proving = NULL;
 	pub_reg_destroy(atomic_exchange(&p->next, NULL));
 	p->newest = p->reg;
-	pub_port_unref(p->reg->port); /* what was accepted completes without it */
+	pub_port_unref(p->reg->port); /* accepted messages complete without it */
 	p->reg->port = NULL;
-	sim_type_unref(p->type); /* from here on it may go, with the shared object that it is in */
+	sim_type_unref(p->type); /* the type may be unloaded from here on, with the shared object that defines it */
 	p->type = NULL;
 	pthread_mutex_lock(&c->lock);
 	list_remove(&p->link);
@@ -500,14 +506,14 @@ void sim_publisher_destroy(struct sim_publisher *p)
 	client_setup_unlock(c);
 }
 
-/* ---- what is latched ---- */
+/* ---- latched messages ---- */
 
 void publisher_keep_latched(struct sim_publisher *p, const struct sim_slot *slot)
 {
 	size_t size = sizeof(*slot) + slot->body_size;
 	struct sim_slot *copy = mem_realloc(p->latched, size);
 
-	if (!copy) { /* the one before would be wrong */
+	if (!copy) { /* the previous message would be wrong */
 		mem_free(p->latched);
 		p->latched = NULL;
 		return;
@@ -517,8 +523,9 @@ void publisher_keep_latched(struct sim_publisher *p, const struct sim_slot *slot
 }
 
 /*
- * The history of a port ends with its generation, and the probes of a registration push the message out of it. So it is published once
- * more, as it was, but for simd's numbers; subscribers that had it pass it by. Where there is no slot for it, the next message is latched.
+ * A port's history ends with its generation, and the probes of a registration push the message out of it. So it is
+ * published again, unchanged except for simd's numbers; subscribers that had it skip it. If there is no slot for it,
+ * the next message is latched.
  */
 static void latch_again(struct sim_publisher *p)
 {
@@ -551,7 +558,7 @@ static void adopt(struct sim_publisher *p)
 
 	if (!reg)
 		return;
-	for (uint32_t i = 0; i < p->n_loans; i++) { /* the old one keeps their port no longer */
+	for (uint32_t i = 0; i < p->n_loans; i++) { /* the old registration no longer keeps their port */
 		if (!p->loans[i].owned && p->loans[i].port != reg->port) {
 			pub_port_ref(p->loans[i].port);
 			p->loans[i].owned = true;
@@ -607,7 +614,7 @@ bool publisher_settle(struct sim_publisher *p)
 	return true;
 }
 
-/* ---- larger messages than were announced ---- */
+/* ---- messages longer than max_body ---- */
 
 static int ask_larger(struct sim_publisher *p, struct attachment *l, size_t body_size)
 {
@@ -643,7 +650,7 @@ int publisher_enlarge(struct sim_publisher *p, size_t body_size)
 		return err_set(-EMSGSIZE, "channel %s: a message of %zu bytes is larger than any message can be",
 			       p->channel, body_size);
 	client_setup_lock(p->c);
-	publisher_attend(p); /* recovery registers no other one while this is locked */
+	publisher_attend(p); /* while this is locked recovery creates no other registration */
 	r = client_attachment(p->c, &l);
 	if (r == 0) {
 		r = ask_larger(p, l, body_size);
@@ -672,7 +679,7 @@ void publisher_unloan(struct sim_publisher *p, int i)
 	int r;
 
 	PORT_RETRY(r, ipc_unloan(loan.port->pub, loan.slot));
-	(void)r; /* of a dead attachment: the slot died with it */
+	(void)r; /* its attachment is dead: the slot died with it */
 	publisher_forget_loan(p, i);
 }
 
@@ -692,7 +699,7 @@ static void loan_header(const struct sim_publisher *p, struct sim_slot *slot, si
 {
 	struct sim_clock_sample now;
 
-	*slot = p->header; /* first: its lines come from a reader's cache meanwhile */
+	*slot = p->header; /* copied first: its cache lines are fetched from a reader's cache meanwhile */
 	clock_sample(p->c, &now);
 	slot->body_size = body_size;
 	slot->flags = (uint16_t)((now.flags & SIM_CLOCK_STALE ? SIM_SLOT_CLOCK_STALE : 0) |
@@ -735,7 +742,7 @@ int sim_loan(struct sim_publisher *p, size_t body_size, struct sim_slot **ret)
 	r = publisher_enter(p);
 	if (r < 0)
 		return r;
-	state = atomic_load_explicit(&p->reg->state, memory_order_acquire); /* before reg->error */
+	state = atomic_load_explicit(&p->reg->state, memory_order_acquire); /* load it before reg->error */
 	if (__builtin_expect(state == REG_STALE, 0))
 		r = err_set(-ESTALE,
 			    "channel %s: the data plane was restarted; the library attaches again, try in a moment",

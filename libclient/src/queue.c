@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hot path: acceptance, decided here without a round trip, and publishing. In order: time runs, the
- * token is free, a credit is free, and only then (for a copy) the slot; a later refusal gives earlier
- * claims back. Nothing here allocates, takes a lock, or makes a system call but the doorbell and, when
- * the window is full, the wait for a credit.
+ * The hot path: acceptance, decided here without a round trip, and publishing. In order: time runs, the token is free,
+ * a credit is free, and only then (for a copy) the slot; a later refusal releases the earlier claims. Nothing here
+ * allocates, takes a lock, or makes a system call except the doorbell and, when the window is full, the wait for a
+ * credit.
  *
  * Thread: the publisher's. A refusal's callback runs here, after the publisher has been left.
  */
@@ -25,15 +25,15 @@
 
 #define CREDIT_SLICE_DUR_NS (20 * NS_PER_MS) /* how long the loss of simd may go unnoticed by a waiting producer */
 
-/* One message on its way through acceptance. */
+/* One message during acceptance. */
 struct publish {
 	struct sim_publisher *p;
 	struct pub_reg *reg;
 	struct sim_token *token;
-	bool dispatch; /* bridges are to get it */
+	bool dispatch; /* for bridges too */
 	/*
-	 * When: read on the way in, because the slot's header is on its way to the cache then, which the first locked
-	 * instruction has to wait for anyway; and again after a wait.
+	 * Time of publishing: read at the start, while the slot's header is being fetched into the cache, which the
+	 * first locked instruction waits for anyway; read again after a wait.
 	 */
 	int64_t now_mono_ns;
 	struct claim claim;
@@ -51,7 +51,7 @@ static int refuse(struct publish *q, int r, enum sim_reason reason)
 
 /* ---- acceptance ---- */
 
-/* The state of the registration, for a message that needs simd. */
+/* Checks the state of the registration, for a message that needs simd. */
 static int check_state(struct publish *q)
 {
 	switch (atomic_load_explicit(&q->reg->state, memory_order_seq_cst)) {
@@ -130,7 +130,7 @@ static bool credit_try(struct publish *q)
 	return false;
 }
 
-/* Wait until simd frees a credit, or a little while. */
+/* Sleeps until simd frees a credit, or for a short while. */
 static void credit_park(struct publish *q, uint32_t seen, int64_t left_dur_ns)
 {
 	struct sim_client *c = q->p->c;
@@ -144,7 +144,7 @@ static void credit_park(struct publish *q, uint32_t seen, int64_t left_dur_ns)
 	futex_wait(&q->reg->info->freed, seen, left_dur_ns, FUTEX_BETWEEN_PROCESSES);
 }
 
-/* While a lossless bridge is what it waits for, wait_ms has not begun. */
+/* While it waits for a lossless bridge, wait_ms does not begin. */
 static int credit_wait(struct publish *q)
 {
 	struct wire_channel *ch = q->reg->channel;
@@ -156,9 +156,11 @@ static int credit_wait(struct publish *q)
 	do {
 		uint32_t seen = atomic_load(&q->reg->info->freed);
 
-		/* simd clears it before it bumps `freed`: who was here before that does not sleep */
+		/*
+		 * simd clears it before it increments `freed`: a producer that read `freed` before that does not sleep
+		 */
 		atomic_store_explicit(&ch->waiters, 1, memory_order_relaxed);
-		atomic_thread_fence(memory_order_seq_cst); /* announced before cells are looked at */
+		atomic_thread_fence(memory_order_seq_cst); /* set before the cells are checked */
 		got = credit_try(q);
 		if (got)
 			break;
@@ -220,8 +222,8 @@ static int accept_dispatch(struct publish *q)
 }
 
 /*
- * For local subscribers only. Where simd subscribes to the channel its queue must not overflow, so even such
- * a message takes a credit, which simd frees at once. While simd is gone nobody reads that queue.
+ * For local subscribers only. If simd subscribes to the channel, its queue must not overflow, so even such a message
+ * takes a credit, which simd frees at once. While simd is gone that queue is not read.
  */
 static int accept_local(struct publish *q)
 {
@@ -245,7 +247,7 @@ static int accept_message(struct publish *q)
 
 /* ---- publishing ---- */
 
-/* Somebody else has claimed the record: its callback runs there. */
+/* The record was claimed elsewhere: its callback runs there. */
 static void ended_elsewhere(struct publish *q)
 {
 	q->cb = NULL;
@@ -267,7 +269,7 @@ static int wait_record(struct publish *q, uint64_t sequence, struct record **ret
 			       "sim_process() more often",
 			       q->reg->name, RECORDS_MAX);
 	atomic_fetch_add(&t->waiters, 1);
-	atomic_thread_fence(memory_order_seq_cst); /* announced before records are looked at */
+	atomic_thread_fence(memory_order_seq_cst); /* incremented before records are checked */
 	do {
 		uint32_t seen = atomic_load(&t->freed);
 
@@ -288,7 +290,7 @@ static int wait_record(struct publish *q, uint64_t sequence, struct record **ret
 		       q->reg->name, RECORDS_MAX, wait_ms);
 }
 
-/* The record of a message that is about to go out. */
+/* Arms the record of a message that is about to go out. */
 static int arm_record(struct publish *q, uint64_t sequence, struct record **ret)
 {
 	struct records *t = &q->p->records;
@@ -302,7 +304,7 @@ static int arm_record(struct publish *q, uint64_t sequence, struct record **ret)
 	rec->sync = q->sync;
 	rec->publisher_id = q->reg->publisher_id;
 	record_arm(t, rec, sequence);
-	/* simd may have gone since we looked: then whoever noticed may have missed this record */
+	/* simd may have gone since the check: then the thread that noticed may have missed this record */
 	if (__builtin_expect(atomic_load_explicit(&q->reg->state, memory_order_seq_cst) != REG_UP, 0)) {
 		if (record_take_back(t, rec))
 			return check_state(q);
@@ -333,20 +335,20 @@ static void count_published(struct wire_counters *k, bool dispatch, const struct
 		counter_add(&k->accepted, 1);
 }
 
-/* What is kept has numbers below that of what was published since. */
+/* Not while messages are kept back: their sequence numbers are below those published since. */
 void publisher_progress(const struct sim_publisher *p)
 {
 	if (__builtin_expect(p->n_kept == 0, 1))
 		atomic_store_explicit(&p->reg->counters->sequence, p->sequence, memory_order_release);
 }
 
-/* In a turn that others share: the message goes at its end. */
+/* In a turn that others share: the message is sent at its end. */
 static int keep_back(struct publish *q, int i, const struct kept *from)
 {
 	struct sim_publisher *p = q->p;
 	int r;
 
-	publisher_loan_port(p, i); /* for the kept message: it may go out before we look again */
+	publisher_loan_port(p, i); /* taken for the kept message, which may be sent before this thread continues */
 	r = step_keep(p->c, from);
 	if (r < 0) {
 		pub_port_unref(from->port);
@@ -369,9 +371,10 @@ static bool ends_half(const struct sim_publisher *p, const struct claim *cl)
 }
 
 /*
- * In lock-step dispatch looks at what is published at the end of the step, so that it need not be woken, and once more
- * after lock-step has ended: who sees the flag after a fence has published before that. Of what is for local subscribers only it
- * has but the credits to give back: with others, once a second, and before they run out.
+ * In lock-step dispatch reads what was published at the end of the step, so it need not be woken, and once more after
+ * lock-step has ended: a publisher that sees the flag after a fence has published before that. For messages to local
+ * subscribers only, it just has to free their credits: together with others, once a second, and before the credits run
+ * out.
  */
 static void ring(const struct sim_publisher *p, const struct claim *cl, bool dispatch)
 {
@@ -388,7 +391,7 @@ void kept_failed(const struct kept *k, enum sim_reason reason)
 	void *user = k->rec ? k->rec->user : NULL;
 
 	if (k->rec && !record_take_back(&k->pub->records, k->rec))
-		return; /* ended by somebody else, with its claims */
+		return; /* ended elsewhere, with its claims */
 	claim_release(&k->claim);
 	if (cb)
 		cb(user, false, reason);
@@ -433,7 +436,7 @@ static void fill_header(const struct publish *q, struct sim_slot *slot, uint64_t
 	slot->publish_mono_ns = q->now_mono_ns;
 }
 
-/* Send loan i, accepted. On failure the loan is still there. */
+/* Sends loan i, which was accepted. On failure the loan remains. */
 static int send_loan(struct publish *q, int i)
 {
 	struct sim_publisher *p = q->p;
@@ -501,7 +504,7 @@ int sim_publisher_count_local(struct sim_publisher *p, struct sim_slot *header)
 	return 0;
 }
 
-/* Accept and send loan i; on refusal it goes back to the pool. */
+/* Accepts and sends loan i; on refusal it goes back to the pool. */
 static int publish_loan(struct publish *q, int i)
 {
 	int r;
@@ -520,7 +523,7 @@ static int publish_loan(struct publish *q, int i)
 	return r;
 }
 
-/* A refusal: claims back, counted; then out of the publisher, then the callback, which may publish again. */
+/* Ends a refusal: releases claims, counts it, leaves the publisher, then runs the callback, which may publish again. */
 static int finish(struct publish *q, int r)
 {
 	if (r < 0) {
@@ -534,7 +537,9 @@ static int finish(struct publish *q, int r)
 	return r;
 }
 
-/* In, or refused because another thread is inside: then the slot is left for that thread to give back. */
+/*
+ * Enters the publisher, or refuses because another thread is inside: then the slot is left for that thread to release.
+ */
 static int begin(struct publish *q, struct sim_slot *orphan)
 {
 	int r;
@@ -609,7 +614,7 @@ static int copy_and_send(struct publish *q, const void *body, size_t body_size, 
 	memcpy(slot + 1, body, body_size);
 	if (stamp_sim_ns)
 		slot->stamp_sim_ns = stamp_sim_ns;
-	q->now_mono_ns = client_now(q->p->c); /* copying took its time */
+	q->now_mono_ns = client_now(q->p->c); /* copying took time */
 	r = send_loan(q, (int)q->p->n_loans - 1);
 	if (r < 0)
 		publisher_unloan(q->p, (int)q->p->n_loans - 1);
@@ -643,7 +648,7 @@ int sim_publish_local_copy(struct sim_publisher *p, const void *body, size_t bod
 	return publish_copy(&q, body, body_size, stamp_sim_ns);
 }
 
-/* ---- and wait ---- */
+/* ---- sim_publish_sync ---- */
 
 static void wait_done(struct sim_client *c, struct sync_done *sync)
 {
@@ -675,7 +680,7 @@ int sim_publish_sync(struct sim_publisher *p, struct sim_slot *slot, struct sim_
 			       "caller; use sim_try_queue");
 	}
 	r = publish_slot(&q, slot);
-	if (r == 0 || (r != -EINVAL && !q.sync)) /* whoever ends the record writes to `sync` */
+	if (r == 0 || (r != -EINVAL && !q.sync)) /* the thread that ends the record writes to `sync` */
 		wait_done(p->c, &sync);
 	if (ret_reason && r != -EINVAL)
 		*ret_reason = r < 0 ? q.reason : (enum sim_reason)sync.reason;

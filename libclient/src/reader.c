@@ -13,7 +13,7 @@
 struct sim_reader {
 	struct sim_subscriber *sub;
 	unsigned depth, count;
-	unsigned newest;                      /* index of the newest in messages */
+	unsigned newest;                      /* index of the newest */
 	const struct sim_message *messages[]; /* ring of depth */
 };
 
@@ -51,8 +51,8 @@ void sim_reader_destroy(struct sim_reader *r)
 }
 
 /*
- * Messages from before and after a jump of the clock must not meet. The first of the present generation drives the
- * older ones out; a straggler of an older one is dropped. False: it is dropped.
+ * Messages from before and after a jump of the clock must not be mixed. The first of the present generation drops the
+ * older ones; a late one of an older generation is dropped itself. Returns false if m must be dropped.
  */
 static bool same_stretch(struct sim_reader *r, const struct sim_message *m)
 {
@@ -89,7 +89,7 @@ int sim_reader_observe(struct sim_reader *r)
 
 	if (!r)
 		return err_set(-EINVAL, "sim_reader_observe: no reader was given");
-	/* bounded: a publisher that is faster than this loop must not keep us here */
+	/* bounded: a publisher that is faster than this loop must not keep the caller here */
 	while (n < IPC_DEPTH_MAX && (err = sim_take(r->sub, &m)) == 0) {
 		keep(r, m);
 		n++;

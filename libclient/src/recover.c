@@ -134,7 +134,7 @@ static void backoff(struct sim_client *c)
 		c->backoff_dur_ns = BACKOFF_MAX_DUR_NS;
 }
 
-/* Trying again would not help. */
+/* Whether retrying would not help. */
 static bool fatal(int r)
 {
 	return r == -ENOTRECOVERABLE || r == -EACCES || r == -ELIBACC || r == -EINVAL;
@@ -143,7 +143,7 @@ static bool fatal(int r)
 static void attach_failed(struct sim_client *c, int r, const char *why)
 {
 	set_why(c, r, why);
-	/* a RouDi that is slow, or just being replaced, has the time that sim_connect() was given */
+	/* a RouDi that is slow, or just being replaced, is given the time limit of sim_connect() */
 	if ((c->connecting && r != -ETIMEDOUT && r != -ESTALE) || fatal(r)) {
 		set_phase(c, PHASE_FAILED, SIM_CLIENT_FAILED);
 		return;
@@ -159,7 +159,7 @@ static void attach_begin(struct sim_client *c)
 	int r;
 
 	if (c->job)
-		return; /* its end decides */
+		return; /* a running job's end decides */
 	j = MEM_NEW(struct attach_job);
 	if (!j) {
 		attach_failed(c, -ENOMEM, "out of memory");
@@ -189,7 +189,7 @@ static void attach_begin(struct sim_client *c)
 	}
 }
 
-/* ---- what is lost ---- */
+/* ---- losses ---- */
 
 static void regs_mark(struct sim_client *c, uint32_t state)
 {
@@ -213,7 +213,7 @@ static void fail_list(struct sim_client *c, struct list *pubs, enum sim_reason r
 		records_fail(c, &p->records, reason);
 }
 
-/* Everything outstanding ends. The registrations have been marked before: see arm_record(). */
+/* Ends everything outstanding. The registrations must have been marked before: see arm_record(). */
 static void fail_all(struct sim_client *c, enum sim_reason reason)
 {
 	pthread_mutex_lock(&c->lock);
@@ -261,7 +261,7 @@ static void session_lost(struct sim_client *c)
 
 	pthread_mutex_lock(&c->lock);
 	if (s->completion >= 0)
-		completion_drain(c, s); /* what simd had completed is completed */
+		completion_drain(c, s); /* what simd has completed counts as completed */
 	pthread_mutex_unlock(&c->lock);
 	regs_mark(c, REG_LOST);
 	fail_all(c, SIM_REASON_LOST);
@@ -286,7 +286,7 @@ static void session_lost(struct sim_client *c)
 
 /* ---- registering everything ---- */
 
-/* No verdict of simd: it, or this machine, was too slow. */
+/* Not a refusal by simd: simd, or this machine, was too slow. */
 static bool passes(int r)
 {
 	return r == -ETIMEDOUT || r == -EAGAIN || r == -ENOMEM;
@@ -297,13 +297,13 @@ static bool is_registered(const struct sim_client *c, const struct sim_publisher
 	return p->proving || (p->newest->session == c->session && p->newest->port->att == c->att);
 }
 
-/* No room is none for good: others leave, or their queues give way. */
+/* Lack of room is not final: others leave, or their queues shrink. */
 static bool has_verdict(const struct sim_publisher *p)
 {
 	return atomic_load(&p->newest->state) == REG_FAILED && p->newest->error != -ENOSPC;
 }
 
-/* How many have had no verdict. again: those that had none, and those that there was no room for. */
+/* Registers publishers; returns how many got no answer. again: those that got none, and those that found no room. */
 static unsigned register_publishers(struct sim_client *c, bool again)
 {
 	struct sim_publisher *p;
@@ -402,17 +402,17 @@ static void prove_all(struct sim_client *c)
 		set_phase(c, PHASE_UP, SIM_CLIENT_CONNECTED);
 }
 
-/* ---- moving on ---- */
+/* ---- state changes ---- */
 
 static int watch(struct sim_client *c, int fd)
 {
-	/* edge-triggered: whoever pumps reads until there is nothing left; see harvest() */
+	/* edge-triggered: the thread that pumps reads until nothing is left; see harvest() */
 	struct epoll_event e = { .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.fd = fd };
 
 	return epoll_ctl(c->epfd, EPOLL_CTL_ADD, fd, &e) < 0 ? err_sys(-errno, "epoll") : 0;
 }
 
-/* Another run of simd, another stretch of time: nobody else reports this jump. */
+/* Another run of simd is another clock generation: only this reports that jump. */
 static void note_new_time(struct sim_client *c, const struct sim_clock_sample *before)
 {
 	struct sim_clock_sample now;
@@ -444,7 +444,7 @@ static int session_begin(struct sim_client *c, struct session *s)
 	pthread_mutex_lock(&c->lock);
 	c->session = s;
 	pthread_mutex_unlock(&c->lock);
-	client_kick(c); /* what came before it was watched */
+	client_kick(c); /* for data that arrived before it was watched */
 	return 0;
 }
 
@@ -475,7 +475,7 @@ static void try_open(struct sim_client *c)
 	c->want_generation = 0;
 	if (c->flags & SIM_CLIENT_NO_DATA)
 		register_all(c);
-	else /* the first event reports which generation of the data plane it is on; ours may be the same */
+	else /* the first event reports simd's generation of the data plane, which may be the one attached */
 		set_phase(c, PHASE_DATAPLANE, (enum sim_client_state)atomic_load(&c->state));
 }
 
@@ -495,11 +495,11 @@ static void attach_done(struct sim_client *c)
 	}
 	job_finish(c);
 	if (!c->session ||
-	    !c->want_generation) { /* simd or RouDi went meanwhile: the next event decides about this attachment */
+	    !c->want_generation) { /* simd or RouDi went away meanwhile: the next event decides about this attachment */
 		set_attachment(c, l);
 		return;
 	}
-	if (generation != c->want_generation) { /* overtaken by another restart */
+	if (generation != c->want_generation) { /* another restart came in between */
 		attachment_unref(l);
 		attach_begin(c);
 		return;
@@ -516,7 +516,11 @@ static void attach_done(struct sim_client *c)
 static void dataplane_lost(struct sim_client *c)
 {
 	if (atomic_load(&c->phase) == PHASE_DATAPLANE)
-		return; /* as a new session reports until it is ready; what we have may still be good then */
+		/*
+		 * a new session reports this until the data plane is ready; the present attachment may still be valid
+		 * then
+		 */
+		return;
 	attachment_lost(c);
 	c->want_generation = 0;
 	set_phase(c, PHASE_DATAPLANE, SIM_CLIENT_REATTACHING);
@@ -570,7 +574,7 @@ void client_reap(struct sim_client *c)
 	pthread_mutex_lock(&c->lock);
 	list_for_each_safe(p, tmp, &c->zombies, link) {
 		if (records_outstanding(&p->records))
-			continue; /* its last completion asks again */
+			continue; /* its last completion calls this again */
 		list_remove(&p->link);
 		list_append(&gone, &p->link);
 	}
@@ -583,7 +587,7 @@ void client_reap(struct sim_client *c)
 	}
 }
 
-/* What there was no room for is asked for again, with pauses. The rest works meanwhile. */
+/* Retries, with pauses, the handles that found no room. The others work meanwhile. */
 static void room_step(struct sim_client *c)
 {
 	if (!c->refused || !c->session || !c->att || atomic_load(&c->phase) != PHASE_UP)
@@ -600,7 +604,7 @@ static void room_step(struct sim_client *c)
 		client_due(c, c->refused_mono_ns);
 }
 
-/* Ports in place of damaged ones, and of those whose queue is to have another depth; once subscribers are registered. */
+/* Replaces damaged ports, and ports whose queue must get another depth; once subscribers are registered. */
 static void renew_step(struct sim_client *c)
 {
 	int phase = atomic_load(&c->phase);
@@ -623,7 +627,7 @@ static void renew_step(struct sim_client *c)
 		client_due(c, next);
 }
 
-/* Handles whose thread was inside when something was posted for them. */
+/* Adopts for handles whose thread was inside when something was posted for them. */
 static void settle(struct sim_client *c)
 {
 	struct sim_subscriber *sub;
@@ -648,9 +652,9 @@ void client_renew(struct sim_client *c)
 }
 
 /*
- * RouDi did not answer one of our requests in time, which ends the attachment of this process alone: simd goes on with it
- * and will not report it, so attach to it again. While we register, which is in the rush after a restart, at once; later it
- * may just as well be that RouDi is dead or stuck, so simd has a moment to report it first.
+ * RouDi did not answer one of this process's requests in time, which ends the attachment of this process alone: simd
+ * goes on with RouDi and will not report it, so attach again. While registering, which is in the rush after a restart,
+ * at once; later RouDi may as well be dead or stuck, so simd gets a moment to report that first.
  */
 static void attachment_check(struct sim_client *c)
 {
@@ -722,7 +726,7 @@ void client_step(struct sim_client *c)
 
 void client_close(struct sim_client *c)
 {
-	c->connecting = true; /* no way back up */
+	c->connecting = true; /* prevents every way back up */
 	driver_finish(c);
 	if (c->session) {
 		session_post(c, c->session, "Goodbye", NULL, VARLINK_ONEWAY);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Services that this client offers, and the one who does all the work of services; see service.h. */
+/* The services that this client offers, and the thread that does all work of services; see service.h. */
 #include "service.h"
 
 #include <sim/introspect.h>
@@ -28,15 +28,15 @@ struct sim_service {
 	const struct sim_service_type *type;
 	sim_service_fn fn;
 	void *user;
-	char *asked; /* name as the program wrote it; mem_free */
-	char *whose; /* the component that offers it; NULL: none */
+	char *asked; /* name as the program gave it; mem_free */
+	char *whose; /* name of the component that offers it; NULL: none */
 	struct whose_call call;
 	uint32_t queue;
 	int64_t deadline_dur_ns;
 	_Atomic int state;
 	bool dead; /* destroyed by its own handler */
 
-	/* of the session that it is registered with; guarded by lock */
+	/* session::serial of its registration; guarded by lock */
 	uint64_t serial;
 	int64_t id; /* 0: none */
 	char name[SIM_CHANNEL_MAX + 1];
@@ -66,7 +66,10 @@ static void service_free(struct sim_service *sv)
 
 /* ---- answering a request ---- */
 
-/* A string that holds a NUL, which no message may carry: the printer escapes a backslash, so it is no other's. */
+/*
+ * Whether a JSON string has a NUL, which no message may carry: the printer escapes backslashes, so "\u0000" is nothing
+ * else.
+ */
 static bool holds_nul(const char *json)
 {
 	for (; (json = strchr(json, '\\')); json += 2)
@@ -245,7 +248,10 @@ static struct sim_service *by_id(struct services *ss, uint64_t serial, int64_t i
 	return NULL;
 }
 
-/* A request whose service we know; or one that is surely none of ours any more (simd answers it: it was withdrawn). */
+/*
+ * The next request of a service that is known here; or, while no registration is under way, of one that was withdrawn
+ * (simd answers it).
+ */
 static struct incoming *next_incoming(struct services *ss, struct sim_service **ret_sv)
 {
 	struct incoming *in;
@@ -273,7 +279,7 @@ bool services_pending(const struct sim_client *c)
 	       (!list_empty(&ss->answered) || (ss->look && !list_empty(&ss->watchers)) || has_incoming(ss));
 }
 
-/* Called and returns with lock held. 1 a callback ran, 0 something else was done, -1 there is nothing to do. */
+/* Called and returns with lock held. Returns 1: a callback ran, 0: other work was done, -1: there is no work. */
 static int work(struct sim_client *c)
 {
 	struct services *ss = c->services;
@@ -369,7 +375,7 @@ void services_wake(struct sim_client *c)
 		client_kick(c);
 }
 
-/* ---- what comes ---- */
+/* ---- events ---- */
 
 static void on_request(struct sim_client *c, struct session *s, const json_t *params)
 {
@@ -383,7 +389,7 @@ static void on_request(struct sim_client *c, struct session *s, const json_t *pa
 		return;
 	in = MEM_NEW(struct incoming);
 	if (!in)
-		return; /* its deadline answers it */
+		return; /* simd answers it at the deadline */
 	*in = (struct incoming){ .serial = s->serial, .service_id = service_id, .request_id = request_id };
 	in->request = json_incref(request);
 	list_append(&c->services->incoming, &in->link);
@@ -392,7 +398,7 @@ static void on_request(struct sim_client *c, struct session *s, const json_t *pa
 
 void services_event(struct sim_client *c, struct session *s, const char *event, const json_t *params)
 {
-	if (!__atomic_load_n(&c->services, __ATOMIC_ACQUIRE)) /* somebody may just be making it */
+	if (!__atomic_load_n(&c->services, __ATOMIC_ACQUIRE)) /* another thread may be creating it */
 		return;
 	if (strcmp(event, "request") == 0) {
 		on_request(c, s, params);
@@ -506,7 +512,7 @@ void services_register(struct sim_client *c, struct session *s)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* ---- making and ending ---- */
+/* ---- creating and ending ---- */
 
 static int serving_start(struct sim_client *c)
 {
@@ -563,7 +569,7 @@ int services_need(struct sim_client *c)
 	bool ready;
 	int r = 0;
 
-	if (ss) { /* as a rule; who calls without waiting must not wait for setup either */
+	if (ss) { /* the usual case; a call that must not block must not wait for setup either */
 		pthread_mutex_lock(&c->lock);
 		ready = ss->started || (c->flags & SIM_CLIENT_NO_THREAD);
 		pthread_mutex_unlock(&c->lock);

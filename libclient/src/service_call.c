@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calling services; see service.h. A call is known by its tag, and its answer comes as an event. */
+/* Calling services; see service.h. A call has a tag, and its answer comes as an event. */
 #include "service.h"
 
 #include <sim/introspect.h>
@@ -15,10 +15,10 @@
 #include "timeutil.h"
 #include "value.h"
 
-#define GRACE_DUR_NS   NS_PER_S /* simd answers at the deadline; after this we do */
+#define GRACE_DUR_NS   NS_PER_S /* simd answers at the deadline; after this the client does */
 #define LONGEST_DUR_NS (3600 * NS_PER_S)
 
-/* ---- the end of a call ---- */
+/* ---- ending a call ---- */
 
 static void outgoing_free(struct outgoing *o)
 {
@@ -65,7 +65,7 @@ void outgoing_event(struct sim_client *c, const json_t *params)
 		return;
 	o = by_tag(c->services, tag);
 	if (!o)
-		return; /* its time was over */
+		return; /* its deadline has passed */
 	if (number == 0)
 		o->response = json_incref(response);
 	outgoing_end(c, o, (int)number, why);
@@ -96,7 +96,7 @@ int64_t outgoing_expire(struct sim_client *c)
 	return next_mono_ns;
 }
 
-/* The response as a body. */
+/* Converts the response to a body. */
 static int unpack(const struct outgoing *o, void *body, size_t capacity, size_t *ret_size)
 {
 	int r;
@@ -118,9 +118,9 @@ void outgoing_notify(struct sim_client *c, struct outgoing *o)
 	outgoing_free(o);
 }
 
-/* ---- the beginning ---- */
+/* ---- starting a call ---- */
 
-/* What a call asks, and who gets the answer; fn NULL: who waits. */
+/* A call's request, and the callback for its answer; fn NULL: the caller waits. */
 struct ask {
 	const char *name;
 	const struct sim_service_type *type;
@@ -161,7 +161,7 @@ static json_t *call_params(const struct ask *a, int64_t tag)
 	return p;
 }
 
-/* Takes o on success: it is among the calls before its answer can come. */
+/* Takes o on success: it is in the list of calls before its answer can come. */
 static int send_call(struct sim_client *c, struct session *s, const struct ask *a, const struct varlink_text *request,
 		     struct outgoing *o)
 {
@@ -175,14 +175,14 @@ static int send_call(struct sim_client *c, struct session *s, const struct ask *
 	o->tag = c->services->next_tag++;
 	list_append(&c->services->calls, &o->link);
 	if (o->fn)
-		services_wake(c); /* it has a deadline to keep now */
+		services_wake(c); /* its deadline must be watched */
 	pthread_mutex_unlock(&c->lock);
 	params = call_params(a, o->tag);
 	r = params ? session_post_text(c, s, "CallService", params, o->tag, request) : err_nomem();
 	if (r >= 0)
 		return 0;
 	pthread_mutex_lock(&c->lock);
-	if (o->done) /* the session was found dead meanwhile: it has its end */
+	if (o->done) /* the session was found dead meanwhile, which has ended the call */
 		r = 0;
 	else
 		list_remove(&o->link);
@@ -190,7 +190,7 @@ static int send_call(struct sim_client *c, struct session *s, const struct ask *
 	return r;
 }
 
-/* 0: *ret_s is referenced, and *ret belongs to the callback if there is one. */
+/* Returns 0: *ret_s is referenced, and *ret belongs to the callback if there is one. */
 static int begin(struct sim_client *c, struct ask *a, struct session **ret_s, struct outgoing **ret)
 {
 	struct varlink_text request = { .name = "request" };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What services there are, and who is notified; see service.h. */
+/* The list of services, and its watchers; see service.h. */
 #include "service.h"
 
 #include <sim/introspect.h>
@@ -18,7 +18,7 @@ struct sim_service_watcher {
 	struct sim_client *c;
 	sim_service_watch_fn fn;
 	void *user;
-	bool fresh; /* has not been notified of what there is */
+	bool fresh; /* not notified of the present services yet */
 	bool dead;
 	uint64_t notified; /* number of its last notification */
 };
@@ -109,7 +109,7 @@ void sim_service_type_unref(const struct sim_service_type *type)
 
 /* ---- notifying ---- */
 
-/* One after the other: any of them may go meanwhile. Called and returns with lock held. */
+/* Notifies one watcher after the other, as each may be destroyed meanwhile. Called and returns with lock held. */
 static int notify(struct sim_client *c, const struct known *k, const struct sim_service_type *type, bool fresh_only)
 {
 	struct services *ss = c->services;
@@ -172,7 +172,7 @@ static int learn(struct sim_client *c, const char *name, const char *hashes)
 	int n;
 
 	if (get_type(c, name, &t) < 0)
-		return 0; /* it is withdrawn already: another look follows */
+		return 0; /* it is already withdrawn: another look follows */
 	k = MEM_NEW(struct known);
 	if (!k) {
 		own_type_free(t);
@@ -211,7 +211,7 @@ static int look_at(struct sim_client *c, const json_t *service)
 	return n + learn(c, name, hashes);
 }
 
-/* Those who have come since the last look are notified of what was there. */
+/* Notifies new watchers of the services already known. */
 static int greet(struct sim_client *c)
 {
 	struct services *ss = c->services;
@@ -242,7 +242,7 @@ int watchers_look(struct sim_client *c)
 
 	n = greet(c);
 	if (client_call(c, "ListServices", NULL, &m, &params) < 0)
-		return n; /* after the next connect */
+		return n; /* listed after the next connect */
 	list = json_object_get(params, "services");
 	list_for_each(k, &ss->known, link)
 		k->seen = false;

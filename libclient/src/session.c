@@ -22,15 +22,15 @@
 
 #define INTERFACE         "io.simd.Control."
 #define PUMP_SLICE_DUR_NS (20 * NS_PER_MS)
-#define MIB_DUR_NS        (100 * NS_PER_MS) /* what simd may take to make the slots of a message, for each MiB of it */
-#define AGAIN_DUR_NS      (100 * NS_PER_MS) /* between two tries of what cannot be done at the moment */
-#define AGAIN_MOST_DUR_NS (60 * NS_PER_S)   /* so long it is tried: a machine that is overloaded is no refusal */
+#define MIB_DUR_NS        (100 * NS_PER_MS) /* time for simd to make the slots of a message, per MiB */
+#define AGAIN_DUR_NS      (100 * NS_PER_MS) /* pause before a call is repeated that simd could not do at the moment */
+#define AGAIN_MOST_DUR_NS (60 * NS_PER_S)   /* limit of repeating: an overloaded machine is not a refusal */
 
 struct call {
 	struct list link;     /* session::calls */
-	bool done, abandoned; /* abandoned: nobody waits, the reply is dropped */
-	int64_t tag;          /* of a CallService: who is notified when simd refuses it; -1: none */
-	int result;           /* with done: 0 msg holds the reply, -ENOTCONN */
+	bool done, abandoned; /* abandoned: no caller waits, the reply is dropped */
+	int64_t tag;          /* of a CallService, for services_refused(); -1: none */
+	int result;           /* with done: 0: msg holds the reply, or -ENOTCONN */
 	struct varlink_msg msg;
 };
 
@@ -72,7 +72,7 @@ void session_unref(struct session *s)
 	mem_free(s);
 }
 
-/* ---- what arrives ---- */
+/* ---- receiving ---- */
 
 static void session_broken(struct sim_client *c, struct session *s, const char *why)
 {
@@ -107,7 +107,10 @@ static void clock_event(struct sim_client *c, const json_t *params)
 	jump_note(c, &j);
 }
 
-/* Those of a channel get another port, if it is damaged, or are to ask how deep their queue is to be. */
+/*
+ * Marks the subscribers of a channel: their port is damaged and must be replaced, or they must ask for their queue's
+ * depth.
+ */
 static void renew_event(struct sim_client *c, const json_t *params, bool queues)
 {
 	struct sim_subscriber *sub;
@@ -130,7 +133,7 @@ static void session_event(struct sim_client *c, struct session *s, const json_t 
 	bool ready = false;
 
 	if (jsonx_string(params, "event", 40, &event) < 0)
-		return; /* an event of a later version */
+		return; /* sent by a later version */
 	if (strcmp(event, "clock") == 0) {
 		clock_event(c, params);
 	} else if (strcmp(event, "renew") == 0) {
@@ -163,9 +166,9 @@ static int session_message(struct sim_client *c, struct session *s, struct varli
 		return 0;
 	}
 	call = list_first(&s->calls, struct call, link);
-	if (!call) { /* the last words of a simd that closes the connection, or nonsense */
+	if (!call) { /* sent by a simd that closes the connection, or malformed */
 		r = varlink_answer_errno(&a);
-		return r < 0 ? r : err_set(-EBADMSG, "simd sent a reply that nobody waits for");
+		return r < 0 ? r : err_set(-EBADMSG, "simd sent a reply to no call");
 	}
 	list_remove(&call->link);
 	if (call->abandoned) {
@@ -189,7 +192,8 @@ void session_pump(struct sim_client *c, struct session *s)
 
 	if (s->dead)
 		return;
-	w = varlink_write(s->v, s->sock); /* where that fails, simd may still have sent the reason before it closed */
+	/* if that fails, simd may still have sent the reason before it closed the connection */
+	w = varlink_write(s->v, s->sock);
 	do {
 		n = varlink_read(s->v, s->sock);
 		while (r >= 0 && (r = varlink_next(s->v, &msg)) == 1) {
@@ -208,12 +212,12 @@ void session_pump(struct sim_client *c, struct session *s)
 
 void session_hangup(struct session *s)
 {
-	shutdown(s->sock, SHUT_RDWR); /* not close: another thread may be polling it */
+	shutdown(s->sock, SHUT_RDWR); /* not closed: another thread may be polling it */
 }
 
 /* ---- calls ---- */
 
-/* ret NULL: nobody waits for the reply. Takes params. */
+/* ret NULL: no caller waits for the reply. Takes params. */
 static int call_begin(struct sim_client *c, struct session *s, const char *method, json_t *params, unsigned flags,
 		      int64_t tag, const struct varlink_text *text, struct call **ret)
 {
@@ -239,11 +243,11 @@ static int call_begin(struct sim_client *c, struct session *s, const char *metho
 		list_append(&s->calls, &call->link);
 		if (ret)
 			*ret = call;
-	} else { /* replies of a stream are known by their "continues", not by their order; others have none */
+	} else { /* streamed replies are matched by "continues", not by order; other calls with flags have no reply */
 		mem_free(call);
 	}
 	if (r >= 0 && varlink_write(s->v, s->sock) < 0)
-		session_pump(c, s); /* reads what simd sent last */
+		session_pump(c, s); /* reads simd's last messages */
 	pthread_mutex_unlock(&c->lock);
 	return r < 0 ? r : 0;
 }
@@ -257,7 +261,7 @@ void session_wait_locked(struct sim_client *c, struct session *s, int64_t until_
 	if (client_pumps(c)) {
 		int fd = s->sock;
 
-		/* two threads may pump: the other one may read our reply, so look again soon */
+		/* two threads may pump, and the other may read this reply: look again soon */
 		pthread_mutex_unlock(&c->lock);
 		client_sleep(c, fd, events, left < PUMP_SLICE_DUR_NS ? left : PUMP_SLICE_DUR_NS);
 		pthread_mutex_lock(&c->lock);
@@ -287,7 +291,7 @@ static int call_finish(struct call *call, const char *method, struct varlink_msg
 	return 0;
 }
 
-/* When to give up: sim_connect() has a time of its own. */
+/* Time limit: sim_connect() has its own. */
 static int64_t call_until(const struct sim_client *c, int64_t now_mono_ns, int64_t wall_timeout_dur_ns)
 {
 	int64_t until = wall_timeout_dur_ns < 0 ? INT64_MAX : ns_add(now_mono_ns, wall_timeout_dur_ns);
@@ -345,7 +349,7 @@ int session_call_again(struct sim_client *c, struct session *s, const char *meth
 	while ((r = session_call_within(c, s, method, json_incref(params), within, ret, ret_params)) == -EAGAIN &&
 	       client_now(c) < until) {
 		wait_a_moment(c, s);
-		client_renew(c); /* it may be for our own queues */
+		client_renew(c); /* it may concern this client's own queues */
 	}
 	json_decref(params);
 	return r;
@@ -471,7 +475,7 @@ static bool layout_ok(const struct wire_layout_page *l)
 	       array_ok(l->rows, l->counter_size, sizeof(struct wire_counters));
 }
 
-/* Its head first, which says how long it is. */
+/* Reads the head first, which holds its length. */
 static int map_layout(int fd, const struct wire_layout_page **ret)
 {
 	const struct wire_layout_page *l;
@@ -497,7 +501,7 @@ static int map_layout(int fd, const struct wire_layout_page **ret)
 	return 0;
 }
 
-/* Layout and dispatch page, descriptors i and i + 1. */
+/* Maps the layout and dispatch pages, descriptors i and i + 1. */
 static int map_pages(struct varlink_msg *m, unsigned i, struct session_pages *ret)
 {
 	struct session_pages p = { NULL, NULL };
@@ -555,7 +559,7 @@ int session_call_pages(struct sim_client *c, struct session *s, const char *meth
 	varlink_msg_finish(&m);
 	if (fd < 0)
 		return err_set(-EPROTO, "simd handed out no %s", what);
-	/* with a thread that looks after simd we may wait inside recv() */
+	/* with a sim-io thread, which notices the loss of simd, recv() may block */
 	r = fd_set_nonblock(fd, c->flags & SIM_CLIENT_NO_THREAD);
 	if (r < 0)
 		fd_close(fd);
@@ -582,7 +586,7 @@ int session_bell(struct sim_client *c, struct session *s, uint32_t shard, struct
 		*ret = b;
 		return fd_set_nonblock(b->fd, true);
 	}
-	pthread_mutex_lock(&c->lock); /* it was in a reply that nobody waited for: a new session gets another */
+	pthread_mutex_lock(&c->lock); /* it came in a reply that was dropped: a new session gets another one */
 	session_hangup(s);
 	pthread_mutex_unlock(&c->lock);
 	return err_set(-EPROTO, "simd handed out no doorbell of shard %u", shard);
@@ -608,7 +612,10 @@ static int session_hello(struct sim_client *c, struct session *s)
 	return r;
 }
 
-/* The socket, or the first folder above it that hides it, belongs to a group that we are not in. */
+/*
+ * The error if access is denied: names the group of the socket, or of the first directory above it that hides it, if
+ * this process is not in that group.
+ */
 static int socket_forbidden(const char *path)
 {
 	char owner[GROUP_NAME_MAX], *at = mem_strdup(path), *slash;
@@ -630,14 +637,14 @@ static int socket_forbidden(const char *path)
 	return r;
 }
 
-/* Why there is no connection, and what to do. */
+/* The reason why there is no connection, and what to do. */
 static int no_socket(const struct sim_client *c, int r)
 {
 	switch (r) {
 	case -ENOENT:
 		return err_set(r, "no simd at %s: start it, or say where its socket is (SIMD_SOCKET)", c->path);
 	case -ECONNREFUSED:
-		return err_set(r, "nobody listens at %s: that simd has ended; start it again", c->path);
+		return err_set(r, "no process listens at %s: simd has ended; start it again", c->path);
 	case -ENOTSOCK:
 	case -ENOTDIR:
 		return err_set(r, "%s: say where simd's socket is (SIMD_SOCKET)", err_why());

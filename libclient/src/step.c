@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lock-step, the participant's side: turns come on a socket of their own or on the layout page (schemas/wire/step.h). In a turn
- * that others share, publishers hand their messages over to be kept (step_keep); simd notifies when they go.
+ * Lock-step, the participant's side: turns come on a socket of their own or on the layout page (schemas/wire/step.h).
+ * In a turn that others share, publishers pass their messages to step_keep(); simd notifies when they may go out.
  *
  * Thread: wait and done one at a time; step_keep any; step_register() under client::setup.
  */
@@ -23,28 +23,30 @@
 #include "wire/step.h"
 
 #define SLICE_DUR_NS (50 * NS_PER_MS)
-#define PAGE_DUR_NS  NS_PER_S /* who waits on the page is woken for all else too, unless simd dies as it falls asleep */
-#define PAGE_TRIES   16
+/* simd wakes waiters on the page for other events too, unless it dies just as this thread falls asleep */
+#define PAGE_DUR_NS NS_PER_S
+#define PAGE_TRIES  16
 
 struct sim_step {
 	struct handle h;
 	struct sim_client *c;
 	uint32_t rank;
-	_Atomic int next_fd;                    /* of a new simd, adopted at the next call; -1: none */
-	_Atomic int fd;                         /* -1: simd is gone */
-	uint64_t session_serial;                /* session::serial that gave it; under setup */
-	bool dropped;                           /* we were late: for good */
-	bool open;                              /* our turn */
-	uint64_t number;                        /* of the step */
-	uint64_t with;                          /* who has it besides, step_packet::with; 0: acknowledge to simd */
-	uint32_t stepper;                       /* our place there */
-	struct session *session;                /* of fd; keeps */
+	_Atomic int next_fd;     /* from a new simd, adopted at the next call; -1: none */
+	_Atomic int fd;          /* -1: simd is gone */
+	uint64_t session_serial; /* session::serial that gave it; under setup */
+	bool dropped;            /* this client was late and was dropped, for good */
+	bool open;               /* in a turn */
+	uint64_t number;         /* of the step */
+	/* the others that share the turn, step_packet::with; 0: acknowledge to simd */
+	uint64_t with;
+	uint32_t stepper;                       /* this client's index there */
+	struct session *session;                /* that fd belongs to; referenced */
 	bool page_asked;                        /* STEP_PAGE was sent */
-	_Atomic bool polled;                    /* somebody has the descriptor: turns come as packets, from now on */
-	const struct wire_turn *page;           /* there turns come; NULL: as packets */
-	uint32_t seen;                          /* its seq: what has come until then has been looked at */
-	bool keeps;                             /* a RELEASE comes, as a packet */
-	_Atomic(struct session *) next_session; /* with next_fd */
+	_Atomic bool polled;                    /* the program has the descriptor: from now on turns come as packets */
+	const struct wire_turn *page;           /* page on which turns come; NULL: as packets */
+	uint32_t seen;                          /* its seq up to which everything was read */
+	bool keeps;                             /* a RELEASE will come, as a packet */
+	_Atomic(struct session *) next_session; /* belongs to next_fd */
 	pthread_mutex_t lock;
 	struct kept *kept; /* guarded by lock, as are the next two */
 	size_t n_kept, cap_kept;
@@ -118,7 +120,7 @@ int sim_step_join(struct sim_client *c, uint32_t rank, struct sim_step **ret)
 	return r;
 }
 
-/* ---- what is kept back ---- */
+/* ---- messages that are kept back ---- */
 
 int step_keep(struct sim_client *c, const struct kept *k)
 {
@@ -143,7 +145,7 @@ int step_keep(struct sim_client *c, const struct kept *k)
 	return r;
 }
 
-/* The first one, or the first of that publisher, out of the list. */
+/* Removes the first message, or the first of that publisher, from the list. */
 static bool pop(struct sim_step *st, const struct sim_publisher *p, struct kept *ret)
 {
 	size_t i = 0;
@@ -211,7 +213,7 @@ static void turn_set(struct sim_step *st, enum client_turn turn)
 	atomic_store(&st->c->turn, turn);
 }
 
-/* What simd sent last, before it closed the socket. */
+/* Reads simd's last packets, after it closed the socket. */
 static void read_last(struct sim_step *st)
 {
 	struct step_packet p;
@@ -226,7 +228,7 @@ static int step_gone(struct sim_step *st)
 	fd_close(atomic_exchange(&st->fd, -1));
 	st->page = NULL;
 	turn_set(st, TURN_NONE);
-	send_kept(st); /* to local subscribers; simd has answered for the rest */
+	send_kept(st); /* to local subscribers; simd has completed the rest */
 	if (st->dropped)
 		return err_set(-ECONNABORTED, "simd dropped this client out of the steps: it was late "
 					      "(step.deadline_ms); leave and join again");
@@ -254,7 +256,7 @@ static int step_enter(struct sim_step *st)
 	session_unref(st->session);
 	st->session = atomic_exchange(&st->next_session, NULL);
 	if (st->open)
-		turn_set(st, TURN_NONE); /* of the old simd */
+		turn_set(st, TURN_NONE); /* the turn of the old simd */
 	send_kept(st);
 	fd_close(atomic_exchange(&st->fd, fd));
 	st->page = NULL;
@@ -263,7 +265,7 @@ static int step_enter(struct sim_step *st)
 	return 0;
 }
 
-/* 1 a packet, 0 none; -1 gone. */
+/* Returns 1: a packet, 0: none; -1: simd is gone. */
 static int packet_recv(struct sim_step *st, int flags, struct step_packet *ret)
 {
 	ssize_t n = recv(st->fd, ret, sizeof(*ret), flags);
@@ -273,7 +275,7 @@ static int packet_recv(struct sim_step *st, int flags, struct step_packet *ret)
 	return n >= 0 || (errno != EAGAIN && errno != EINTR) ? -1 : 0;
 }
 
-/* One packet, or wait for one. 1 a packet, 0 none until then; -1 gone. */
+/* Reads one packet, or waits for one. Returns 1: a packet, 0: none by until_mono_ns; -1: simd is gone. */
 static int step_recv(struct sim_step *st, int64_t until_mono_ns, struct step_packet *ret)
 {
 	struct sim_client *c = st->c;
@@ -297,7 +299,7 @@ static int step_recv(struct sim_step *st, int64_t until_mono_ns, struct step_pac
 
 /* ---- turns on the page ---- */
 
-/* simd's to answer with the next turn. */
+/* Asks for turns on the page; simd answers with the next turn. */
 static int ask_for_page(struct sim_step *st)
 {
 	int r;
@@ -306,7 +308,8 @@ static int ask_for_page(struct sim_step *st)
 		return 0;
 	st->page_asked = true;
 	r = step_send(st, STEP_PAGE, 0);
-	if (r == 0 && atomic_load(&st->polled)) /* meanwhile: sim_step_fd() may have said so too early */
+	/* sim_step_fd(), called meanwhile, may have sent this before STEP_PAGE */
+	if (r == 0 && atomic_load(&st->polled))
 		r = step_send(st, STEP_PACKETS, 0);
 	return r;
 }
@@ -331,7 +334,7 @@ static bool page_read(const struct wire_turn *t, uint32_t *ret_seq, struct step_
 	return false;
 }
 
-/* A turn of ours lies on the page. */
+/* Whether the page holds a turn of this client. */
 static bool page_turn(const struct sim_step *st, uint32_t *ret_seq, struct step_packet *ret)
 {
 	if (!page_read(st->page, ret_seq, ret) || ret->number <= st->number || !(ret->with >> st->stepper % 64 & 1))
@@ -341,7 +344,7 @@ static bool page_turn(const struct sim_step *st, uint32_t *ret_seq, struct step_
 	return true;
 }
 
-/* Until the page, or what is to come as a packet, may have moved; slices as in step_recv(). */
+/* Waits until the page may have changed, or a packet may have come; in slices as step_recv(). */
 static void page_wait(struct sim_step *st, int64_t dur_ns)
 {
 	struct sim_client *c = st->c;
@@ -360,8 +363,8 @@ static void page_wait(struct sim_step *st, int64_t dur_ns)
 }
 
 /*
- * As step_recv(). The socket is looked at when anything but a turn of ours has happened: a place out of which simd has dropped us
- * may be another's by now.
+ * As step_recv(). Reads the socket when anything but a turn of this client has happened: once simd has dropped this
+ * client, another may have its place.
  */
 static int page_next(struct sim_step *st, int64_t until_mono_ns, struct step_packet *ret)
 {
@@ -402,7 +405,7 @@ static void turn_begin(struct sim_step *st, const struct step_packet *p, struct 
 	}
 	atomic_store_explicit(&st->c->turn_sent, false, memory_order_relaxed);
 	turn_set(st, p->flags & STEP_SHARED ? TURN_SHARED : TURN_ALONE);
-	clock_sample(st->c, &now); /* its flags; time is the turn's */
+	clock_sample(st->c, &now); /* for its flags; the time is the turn's */
 	now.sim_ns = p->sim_ns;
 	now.clock_generation = p->clock_generation;
 	ret->now = now;
@@ -412,13 +415,13 @@ static void turn_begin(struct sim_step *st, const struct step_packet *p, struct 
 	timers_run_turn(st->c, &now);
 }
 
-/* A packet: 1 it is our turn, 0 go on waiting, or negative errno. */
+/* Handles a packet: 1: it is this client's turn, 0: go on waiting, or negative errno. */
 static int on_packet(struct sim_step *st, const struct step_packet *p, struct sim_step_turn *ret)
 {
 	switch (p->op) {
 	case STEP_TURN:
 		if (p->number <= st->number)
-			return 0; /* again, for sim_step_fd(): we have had it from the page */
+			return 0; /* sent again for sim_step_fd(): it was already read from the page */
 		turn_begin(st, p, ret);
 		return 1;
 	case STEP_RELEASE:
@@ -429,7 +432,7 @@ static int on_packet(struct sim_step *st, const struct step_packet *p, struct si
 		st->dropped = true;
 		return step_gone(st);
 	default:
-		return 0; /* of a later version */
+		return 0; /* sent by a later version */
 	}
 }
 
@@ -473,15 +476,15 @@ int sim_step_wait(struct sim_step *st, int64_t wall_timeout_dur_ns, struct sim_s
 }
 
 /*
- * Into shared memory, where all of our rank look, and is anybody left? Store and loads are sequentially consistent: of two that
- * end at once, one sees the other.
+ * Stores into shared memory that this participant is done, where all of its rank look, and returns whether it is the
+ * last. Store and loads are sequentially consistent: of two that end at once, one sees the other.
  */
 static bool is_last(struct sim_step *st, uint32_t kept, bool *ret_kept)
 {
 	struct session *s = st->session;
 	uint64_t with = st->with;
 
-	*ret_kept = true; /* as far as we know */
+	*ret_kept = true; /* assume so without the page */
 	if (!with || !s || !s->dispatch || st->stepper >= s->layout->steppers.count)
 		return true;
 	*ret_kept = false;
@@ -499,8 +502,8 @@ static bool is_last(struct sim_step *st, uint32_t kept, bool *ret_kept)
 }
 
 /*
- * Nothing is left to do in this step: the driver may go on, and simd need not be woken for that. The fence is for a round that is
- * given up: either we see that, or simd sees that we are through.
+ * Answers the driver directly, when nothing is left to do in this step: the driver goes on, and simd need not be woken.
+ * The fence is for a round that is given up: either this thread sees that, or simd sees that this participant is done.
  */
 static bool answer_driver(struct sim_step *st)
 {
@@ -522,7 +525,7 @@ static bool answer_driver(struct sim_step *st)
 	return true;
 }
 
-/* Whoever finds that it is the last speaks for all of its rank. */
+/* The participant that finds that it is the last acknowledges for its whole rank. */
 static int acknowledge(struct sim_step *st)
 {
 	uint32_t kept = kept_count(st);
@@ -558,7 +561,7 @@ int sim_step_done(struct sim_step *st)
 int sim_step_fd(const struct sim_step *st)
 {
 	struct step_packet p = { .op = STEP_PACKETS };
-	struct sim_step *w = (struct sim_step *)(uintptr_t)st; /* only how it is told */
+	struct sim_step *w = (struct sim_step *)(uintptr_t)st; /* changes only how turns are delivered */
 	int fd = st ? atomic_load(&st->next_fd) : -1;
 
 	if (fd < 0 && st)
@@ -582,7 +585,7 @@ void sim_step_leave(struct sim_step *st)
 	client_setup_unlock(c);
 	timers_rouse(c);
 	fd_close(atomic_load(&st->next_fd));
-	fd_close(st->fd); /* simd takes the hang-up for it */
+	fd_close(st->fd); /* simd takes the hang-up as leaving */
 	session_unref(st->session);
 	session_unref(atomic_load(&st->next_session));
 	pthread_mutex_destroy(&st->lock);

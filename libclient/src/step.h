@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private: taking part in lock-step, and what is published in a turn but sent at its end. */
+/* Private: taking part in lock-step, and messages that are published in a turn but sent at its end. */
 #ifndef SRC_STEP_H
 #define SRC_STEP_H
 
@@ -12,12 +12,12 @@
 struct pub_port;
 struct sim_slot;
 
-/* What the counters record of a message; read before it is sent, afterwards the slot is not ours to read. */
+/* What the counters record of a message; read before it is sent, as afterwards the slot must not be read. */
 struct sent {
 	uint64_t bytes, stamp_sim_ns, mono_ns;
 };
 
-/* A message that is kept back: accepted, filled, not sent. */
+/* A message that is kept back: accepted and filled, but not sent. */
 struct kept {
 	struct sim_publisher *pub;
 	struct pub_port *port; /* referenced */
@@ -29,24 +29,24 @@ struct kept {
 	bool dispatch;
 };
 
-/* Take part again with a new simd. Under setup. */
+/* Takes part again with a new simd. Under setup. */
 void step_register(struct sim_client *c, struct session *s);
-/* simd is gone: who waits for a turn is to look. */
+/* simd is gone: wakes a thread that waits for a turn. */
 void step_rouse(const struct session *s);
 
-/* Copies *k. -ENOMEM. By any thread, inside the publisher. */
+/* Copies *k. -ENOMEM. In any thread, inside the publisher. */
 int step_keep(struct sim_client *c, const struct kept *k);
-/* The publisher is being destroyed: what it has kept back fails. */
+/* The publisher is being destroyed: its kept messages fail. */
 void step_drop_kept(struct sim_client *c, struct sim_publisher *p);
 
-/* Nothing completes before the caller has gone on: waiting for it would not end. */
+/* Nothing completes before the caller goes on: waiting for a completion would never end. */
 bool step_forbids_waiting(const struct sim_client *c);
 
 /* ---- queue.c ---- */
 
-/* Send it; takes it. Its callback runs here if it cannot be sent. */
+/* Sends it; takes it. Its callback runs here if it cannot be sent. */
 void publisher_send_kept(const struct kept *k);
-/* It is not sent: claims back, callback. */
+/* Ends a message that is not sent: releases its claims, runs its callback. */
 void kept_failed(const struct kept *k, enum sim_reason reason);
 
 #endif

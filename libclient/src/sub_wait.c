@@ -2,9 +2,9 @@
 /*
  * Waiting for messages: in place (spin, then sleep on the data plane's waiter), or through a descriptor.
  *
- * A waiter belongs to one attachment. When that ends it wakes; the wait then goes on, on
- * the port that recovery posts. The descriptor is fed by a thread that waits, fires once, and waits again
- * only after the program has taken everything; a message that arrives in between leaves its wake-up pending.
+ * A waiter belongs to one attachment. When that ends it wakes; the wait then goes on, on the port that recovery posts.
+ * A thread makes the descriptor readable: it waits, signals once, and waits again only after the program has taken
+ * everything; a message that arrives in between leaves its wake-up pending.
  *
  * Thread: the subscriber's; the helper thread "sim-sub" touches only struct sub_fd and the port's waiter.
  */
@@ -21,7 +21,7 @@
 #include "thread.h"
 #include "timeutil.h"
 
-#define SLICE_DUR_NS  (50 * NS_PER_MS) /* without a sim-io thread: how often to look after simd */
+#define SLICE_DUR_NS  (50 * NS_PER_MS) /* without a sim-io thread: interval of checking the connection to simd */
 #define STALE_DUR_NS  (100 * NS_PER_MS)
 #define HELPER_DUR_NS (500 * NS_PER_MS)
 
@@ -66,7 +66,7 @@ static bool spin(struct sim_subscriber *s, int64_t end_mono_ns)
 	return true;
 }
 
-/* The attachment is over: wait for the next port, or for the client to fail. */
+/* The attachment is dead: waits for the next port, or for the client to fail. */
 static int wait_port(struct sim_subscriber *s, int64_t left_dur_ns)
 {
 	int64_t dur_ns = left_dur_ns < STALE_DUR_NS ? left_dur_ns : STALE_DUR_NS;
@@ -83,7 +83,7 @@ static int wait_port(struct sim_subscriber *s, int64_t left_dur_ns)
 	return 0;
 }
 
-/* One sleep of a wait; 0: look again. */
+/* One sleep of a wait. Returns 0: check again. */
 static int wait_once(struct sim_subscriber *s, int64_t left_dur_ns)
 {
 	struct sim_client *c = s->c;
@@ -106,7 +106,7 @@ static int wait_once(struct sim_subscriber *s, int64_t left_dur_ns)
 		return 0;
 	}
 	r = port_waiter(s);
-	if (r == -ESTALE || r == -ETIMEDOUT) /* this attachment is over: the next port comes */
+	if (r == -ESTALE || r == -ETIMEDOUT) /* the attachment is dead: wait for the next port */
 		return 0;
 	if (r < 0)
 		return r;
@@ -125,7 +125,7 @@ static int wait_inside(struct sim_subscriber *s, int64_t timeout_dur_ns)
 			subscriber_attend(s);
 		r = subscriber_fill(s);
 		if (r == 0 || r == -ENOBUFS)
-			return 1; /* with all slots held the take reports it */
+			return 1; /* with all slots held, sim_take() reports it */
 		if ((r != -EAGAIN && r != -ESTALE) || (r == -ESTALE && atomic_load(&s->error) < 0))
 			return subscriber_error(s, r);
 		if (r == -EAGAIN && s->spin_dur_ns > 0 && !spun && !s->c->env) {
@@ -160,7 +160,10 @@ int sim_wait(struct sim_subscriber *s, int64_t timeout_dur_ns)
 	return r;
 }
 
-/* The newest port is alive under setup: it is the subscriber's, or posted. Who sleeps on an older one is woken by whoever posted it. */
+/*
+ * Under setup the newest port is alive: it is the subscriber's, or posted. A thread that sleeps on an older one is
+ * woken by recovery, which posted the newer.
+ */
 void sim_wait_cancel(struct sim_subscriber *s)
 {
 	struct ipc_waiter *waiter;
@@ -207,7 +210,7 @@ static void *helper(void *arg)
 			struct timespec t = timespec_from_ns(mono_now_ns() + STALE_DUR_NS);
 
 			pthread_cond_timedwait(&f->cond, &f->lock,
-					       &t); /* a dead attachment: until there is another port */
+					       &t); /* a dead attachment: wait until there is another port */
 		}
 		pthread_mutex_unlock(&f->lock);
 		sub_port_unref(port);
@@ -273,7 +276,7 @@ void sub_fd_port(struct sim_subscriber *s)
 	struct sub_port *old;
 
 	if (port_waiter(s) < 0)
-		return; /* this attachment is over already: the next port comes */
+		return; /* the attachment is already dead: wait for the next port */
 	atomic_fetch_add(&s->port->refs, 1);
 	pthread_mutex_lock(&f->lock);
 	old = f->port;

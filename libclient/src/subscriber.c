@@ -17,9 +17,10 @@
 
 #define DEPTH_DEFAULT 16u
 #define CLOCK_CHANNEL "/clock"
-#define SETTLE_DUR_NS (50 * NS_PER_MS)  /* between two looks whether an old port is gone; twice that after each */
-#define LOOKS_SOONER  4                 /* up to 0.8 s */
-#define RENEW_DUR_NS  (100 * NS_PER_MS) /* between two looks whether a port is connected, and before it takes over */
+#define SETTLE_DUR_NS (50 * NS_PER_MS) /* interval between checks whether an old port is gone; doubled after each */
+#define LOOKS_SOONER  4                /* up to 0.8 s */
+/* interval between checks whether a new port is connected, and delay before it takes over */
+#define RENEW_DUR_NS (100 * NS_PER_MS)
 
 /* ---- ports ---- */
 
@@ -53,7 +54,10 @@ static int port_create(struct sim_subscriber *s, struct attachment *l, bool hist
 		mem_free(p);
 		return err_set(r, "channel %s: %s", s->name, ipc_why());
 	}
-	/* A request to RouDi, made here and not while the first message is on its way. Without it the first wait tries again. */
+	/*
+	 * A request to RouDi, made here rather than while the first message is on its way. If it fails, the first wait
+	 * tries again.
+	 */
 	if (!s->c->env && ipc_waiter_create(l->ipc, &waiter) == 0)
 		atomic_init(&p->waiter, waiter);
 	p->depth = o.depth;
@@ -66,7 +70,7 @@ static int port_create(struct sim_subscriber *s, struct attachment *l, bool hist
 
 /* ---- registration ---- */
 
-/* Another simd, and the same port: it keeps the queue that it has. */
+/* Another simd, but the same port: it keeps the depth of its queue. */
 static uint32_t depth_for(const struct sim_subscriber *s, const struct attachment *l)
 {
 	return s->newest && s->newest->att == l ? s->newest->depth : s->wanted;
@@ -101,7 +105,7 @@ static int subscribe_reply(struct sim_subscriber *s, const json_t *o, char *ret_
 	return 0;
 }
 
-/* Announce it to simd; *ret_name is the channel's full name. */
+/* Announces the subscriber to simd; *ret_name is the channel's full name. */
 static int announce(struct sim_subscriber *s, struct session *ses, struct attachment *l, char *ret_name, size_t size)
 {
 	struct varlink_msg m;
@@ -138,7 +142,7 @@ static void ask_for(struct sim_subscriber *s, _Atomic bool *due)
 	pthread_mutex_unlock(&s->c->lock);
 }
 
-/* It publishes on one channel itself, and nobody could ask for its queues to be replaced. */
+/* simd publishes on one channel itself, and a dead one cannot ask for its queues to be replaced. */
 static void simd_has_died(struct sim_subscriber *s)
 {
 	if (atomic_load(&s->depth) != s->newest->depth)
@@ -171,14 +175,14 @@ static int try_register(struct sim_subscriber *s, struct session *ses, struct at
 		return r;
 	fresh_drop(s);
 	if (known && s->newest && s->newest->depth != port->depth)
-		ask_for(s, &s->depth_due); /* simd does not know yet that this one has the depth that it has offered */
+		ask_for(s, &s->depth_due); /* simd does not know yet that this port has the depth that it has offered */
 	s->newest = port;
 	sub_port_unref(atomic_exchange(&s->next, port));
 	s->c->unsettled = true;
 	return 0;
 }
 
-/* From now on one of those that simd counts is ours. After the list has it, and simd. */
+/* From now on one of the subscriptions that simd counts is this one. Called after the list and simd have it. */
 static void count_in(struct sim_subscriber *s)
 {
 	struct sim_client *c = s->c;
@@ -191,7 +195,7 @@ static void count_in(struct sim_subscriber *s)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Before simd hears of it. */
+/* Called before simd removes it. */
 static void count_out(struct sim_subscriber *s)
 {
 	struct sim_client *c = s->c;
@@ -218,7 +222,7 @@ int subscriber_register(struct sim_subscriber *s, struct session *ses, struct at
 {
 	int r = try_register(s, ses, l);
 
-	if (r == 0 && !list_empty(&s->link)) /* a new one is not in the list yet */
+	if (r == 0 && !list_empty(&s->link)) /* a new subscriber is not in the list yet */
 		count_in(s);
 
 	if (r < 0) {
@@ -226,7 +230,7 @@ int subscriber_register(struct sim_subscriber *s, struct session *ses, struct at
 		snprintf(s->refused, sizeof(s->refused), "%s", err_why());
 		pthread_mutex_unlock(&s->c->lock);
 	}
-	/* a session or an attachment that ended just now is no verdict: the next one is asked again */
+	/* a session or an attachment that ended just now is not a refusal: the next one is asked again */
 	atomic_store(&s->error, r == -ENOTCONN || r == -ESTALE ? 0 : r);
 	subscriber_ring(s);
 	return r;
@@ -238,15 +242,16 @@ void subscriber_ring(struct sim_subscriber *s)
 	futex_wake_all(&s->bell, FUTEX_PRIVATE_FLAG);
 }
 
-/* ---- a port in place of a damaged one ---- */
+/* ---- replacing a damaged port ---- */
 
-/* Whoever waits on the old port is to look. */
+/* Posts the fresh port, and wakes a thread that waits on the old one. */
 static void fresh_post(struct sim_subscriber *s)
 {
 	struct sub_port *before = s->newest;
 	struct ipc_waiter *waiter;
 
-	atomic_fetch_add(&before->refs, 1); /* its thread may adopt the new one, and release this one, at once */
+	/* the subscriber's thread may adopt the new port, and release this one, at once */
+	atomic_fetch_add(&before->refs, 1);
 	s->fresh->renews = true;
 	s->newest = s->fresh;
 	s->fresh = NULL;
@@ -259,14 +264,17 @@ static void fresh_post(struct sim_subscriber *s)
 	subscriber_ring(s);
 }
 
-/* One at a time: not before the last one was adopted, and what lay in the one before it is taken. */
+/* One replacement at a time: only after the last port was adopted, and the messages in the one before it were taken. */
 static bool may_renew(const struct sim_subscriber *s, const struct attachment *l)
 {
 	return l && ipc_alive(l->ipc) && s->newest && s->newest->att == l && !atomic_load(&s->next) &&
 	       !atomic_load(&s->draining);
 }
 
-/* Its thread has to do something first: for a message of the old port that it keeps that may be never. */
+/*
+ * When to look again: the subscriber's thread must act first, which may never happen while it keeps a message of the
+ * old port.
+ */
 static int64_t look_again(struct sim_subscriber *s, const struct attachment *l, int64_t now)
 {
 	if (l && atomic_load(&s->depth_due)) {
@@ -279,14 +287,14 @@ static int64_t look_again(struct sim_subscriber *s, const struct attachment *l, 
 	return l && atomic_load(&s->renew_due) ? ns_add(now, NS_PER_S) : INT64_MAX;
 }
 
-/* What simd has offered stays reserved until it is told, however long that takes. */
+/* What simd has offered stays reserved until simd gets an answer, however long that takes. */
 static void ask_later(struct sim_subscriber *s)
 {
 	atomic_store(&s->depth_due, true);
 	s->depth_mono_ns = ns_add(client_now(s->c), NS_PER_S);
 }
 
-/* Tells simd how deep the queue is, and asks how deep it is to be: another port then. */
+/* Reports the queue's depth to simd, and asks for the depth that it is to have: then the port is replaced. */
 static void ask_depth(struct sim_subscriber *s, struct session *ses, struct attachment *l)
 {
 	json_t *params =
@@ -302,7 +310,7 @@ static void ask_depth(struct sim_subscriber *s, struct session *ses, struct atta
 	if (r == -ETIMEDOUT || r == -ENOMEM)
 		ask_later(s);
 	if (r < 0)
-		return; /* the next session subscribes with the depth that it has */
+		return; /* the next session subscribes with the present depth */
 	if (jsonx_int(reply, "depth", 1, IPC_DEPTH_MAX, &depth) == 0) {
 		client_populate(s->c, l, reply);
 		atomic_store(&s->depth, (uint32_t)depth);
@@ -312,7 +320,7 @@ static void ask_depth(struct sim_subscriber *s, struct session *ses, struct atta
 	varlink_msg_finish(&m);
 }
 
-/* Nothing of another port is left. */
+/* Whether no other port is left. */
 static bool is_alone(const struct sim_subscriber *s, const struct attachment *l)
 {
 	return may_renew(s, l) && !s->fresh && !atomic_load(&s->n_old);
@@ -322,7 +330,7 @@ static void fresh_make(struct sim_subscriber *s, struct attachment *l, int64_t n
 {
 	atomic_store(&s->renew_due, false);
 	if (port_create(s, l, false, &s->fresh) < 0) {
-		s->fresh = NULL; /* the one that it has serves on */
+		s->fresh = NULL; /* the present port stays in use */
 		if (atomic_exchange(&s->depth, s->newest->depth) != s->newest->depth)
 			ask_later(s);
 	}
@@ -385,7 +393,7 @@ void subscriber_attend(struct sim_subscriber *s)
 	subscriber_drained(s);
 	s->before = old;
 	port->repeats = renews ? old->depth : 0;
-	/* the new one is connected: what is not in the old one by now comes to both */
+	/* the new port is connected: messages that are not in the old one by now come to both */
 	s->n_before = renews && ipc_sub_has_data(old->sub) ? old->depth : 0;
 	if (s->n_before)
 		atomic_store(&s->draining, true);
@@ -410,7 +418,7 @@ bool subscriber_settle(struct sim_subscriber *s)
 		return false;
 	subscriber_attend(s);
 	if (s->before && !s->fd)
-		(void)subscriber_fill(s); /* there may be no more in the old one than simd's probes */
+		(void)subscriber_fill(s); /* drops what may be left in the old port: simd's probes */
 	handle_leave(&s->h);
 	return true;
 }
@@ -529,7 +537,7 @@ int sim_subscribe(struct sim_client *c, const char *channel, const struct sim_ty
 	return 0;
 }
 
-/* An old port goes with its last slot. */
+/* An old port is freed with its last slot. */
 static int give_back(struct sim_subscriber *s, struct message *m)
 {
 	struct sub_port *p = m->port;
@@ -576,7 +584,10 @@ static bool message_valid(const struct sim_subscriber *s, struct sim_message *m,
 	return !s->type || (m->header.type_hash == s->type->hash && m->body_size >= s->type->fixed_size);
 }
 
-/* Gaps in the numbers of its publisher. A table entry that another publisher takes over only loses count. */
+/*
+ * Counts gaps in the publisher's sequence. If another publisher takes over a table entry, only the count of losses
+ * suffers.
+ */
 static void count_received(struct sim_subscriber *s, const struct sim_slot *h)
 {
 	uint32_t i = (h->publisher_id >> WIRE_SHARD_BITS) % SUB_SEEN;
@@ -587,7 +598,10 @@ static void count_received(struct sim_subscriber *s, const struct sim_slot *h)
 	s->seen[i].sequence = h->sequence;
 }
 
-/* Taken from the port before, or latched again. A publisher that is not followed any more is heard twice rather than not at all. */
+/*
+ * Whether it was already taken from the previous port, or is latched again. Of a publisher that is not followed any
+ * more a message may come twice, but is never lost.
+ */
 static bool is_repeated(struct sim_subscriber *s, const struct message *m)
 {
 	const struct sim_slot *h = &m->m.header;
@@ -599,7 +613,7 @@ static bool is_repeated(struct sim_subscriber *s, const struct message *m)
 	return s->seen[i].publisher_id == h->publisher_id && h->sequence <= s->seen[i].sequence;
 }
 
-/* Of the port before, as long as there are some: what comes meanwhile lies in the present one too. */
+/* Takes from the previous port first, as long as it has messages: later ones are in the present port too. */
 static int take_slot(struct sim_subscriber *s, struct sub_port **ret_port, const void **ret, size_t *ret_size)
 {
 	int r;
@@ -617,7 +631,7 @@ static int take_slot(struct sim_subscriber *s, struct sub_port **ret_port, const
 	return ipc_take(s->port->sub, ret, ret_size);
 }
 
-/* The oldest slot, whatever it holds. */
+/* Takes the oldest slot, whatever it holds. */
 static int take_any(struct sim_subscriber *s, struct message **ret, size_t *ret_size)
 {
 	struct message *m = messages_get(&s->messages);
@@ -646,7 +660,7 @@ int subscriber_fill(struct sim_subscriber *s)
 
 	while (!s->peeked) {
 		r = take_any(s, &m, &size);
-		if (r == -EBADMSG) { /* not a slot: the next may be one */
+		if (r == -EBADMSG) { /* not a slot: continue with the next */
 			s->stats.invalid++;
 			continue;
 		}
@@ -716,7 +730,7 @@ int sim_release(struct sim_subscriber *s, const struct sim_message *message)
 	if (r < 0)
 		return r;
 	m = messages_find(&s->messages, message);
-	if (m && m != s->peeked) /* the one of a wait is not the caller's yet */
+	if (m && m != s->peeked) /* a message peeked by a wait is not the caller's yet */
 		r = give_back(s, m);
 	else
 		r = err_set(-EINVAL, "channel %s: the message is not held by this subscriber (released before?)",
@@ -735,7 +749,7 @@ void sim_subscriber_stats(const struct sim_subscriber *s, struct sim_subscriber_
 	*ret = s->stats;
 }
 
-/* ---- what simd knows of a channel ---- */
+/* ---- a channel's type ---- */
 
 static int type_of_channel(const json_t *o, const struct sim_type **ret)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Timers in simulated time. They are run by one of three: the thread "sim-timer", which sleeps on the clock page until the
- * next one is due; sim_process(), which that thread wakes through sim_client_fd(); or sim_step_wait(). In virtual
- * time there is no thread.
+ * Timers in simulated time. One of three runs them: the thread "sim-timer", which sleeps on the clock page until the
+ * next one is due; sim_process(), which that thread wakes through sim_client_fd(); or sim_step_wait(). In virtual time
+ * there is no thread.
  *
  * Lock: timers::lock, a leaf; no callback runs with it held.
  */
@@ -25,7 +25,7 @@
 
 struct sim_timer {
 	struct list link; /* timers::list, until it is destroyed */
-	struct due due;   /* timers::due, while it is active: in simulated time; of two the one that was made first */
+	struct due due;   /* timers::due, while it is active: by simulated time; of equals the one created first */
 	struct sim_client *c;
 	int64_t period_dur_ns;
 	unsigned flags;
@@ -34,7 +34,7 @@ struct sim_timer {
 	/* guarded by timers::lock */
 	bool dead;
 	uint64_t number;
-	int64_t last_sim_ns; /* it was called or started */
+	int64_t last_sim_ns; /* time of the last call or start */
 };
 
 struct timers {
@@ -48,7 +48,7 @@ struct timers {
 	pthread_t thread;
 	bool started;
 	_Atomic bool stop;
-	_Atomic uint32_t asked, seen; /* the thread is to look again: asked is bumped until seen follows */
+	_Atomic uint32_t asked, seen; /* asked is incremented to make the thread look again, until seen follows */
 };
 
 /* ---- what is due ---- */
@@ -58,7 +58,7 @@ static void due_at(struct timers *ts, struct sim_timer *t, int64_t due_sim_ns)
 	due_add(&ts->due, &t->due, due_sim_ns, t->number);
 }
 
-/* As timers of ROS 2: back before the last call begins a new phase, anything else keeps it. Under lock. */
+/* As timers of ROS 2: a jump back before the last call begins a new phase, any other keeps it. Under lock. */
 static void follow_jump(struct timers *ts, const struct sim_clock_sample *now)
 {
 	struct sim_timer *t;
@@ -80,7 +80,7 @@ static struct sim_timer *first(const struct timers *ts)
 	return ts->due.first ? container_of(ts->due.first, struct sim_timer, due) : NULL;
 }
 
-/* Its next due time; what is reported about this one. Under lock. */
+/* Sets its next due time; returns the event for this one. Under lock. */
 static struct sim_timer_event fire(struct timers *ts, struct sim_timer *t, const struct sim_clock_sample *now)
 {
 	struct sim_timer_event ev = { .now = *now, .due_sim_ns = t->due.at_ns };
@@ -140,7 +140,7 @@ void timers_run_turn(struct sim_client *c, const struct sim_clock_sample *now)
 
 /* ---- the thread ---- */
 
-/* Sleep until the next one is due, the clock changes, or somebody asks. */
+/* Sleeps until the next one is due, the clock changes, or another thread asks. */
 static void sleep_till_due(struct sim_client *c, uint32_t asked)
 {
 	struct timers *ts = c->timers;
@@ -167,7 +167,7 @@ static void *timer_main(void *arg)
 	struct timers *ts = c->timers;
 	bool kicks = c->flags & SIM_CLIENT_NO_THREAD;
 
-	prctl(PR_SET_TIMERSLACK, 1UL); /* the default, 50 us, is most of a sleep's lateness */
+	prctl(PR_SET_TIMERSLACK, 1UL); /* the default of 50 us would be most of a sleep's lateness */
 	while (!atomic_load(&ts->stop)) {
 		uint32_t asked = atomic_load(&ts->asked);
 		struct sim_clock_sample now;
@@ -192,7 +192,10 @@ static void *timer_main(void *arg)
 	return NULL;
 }
 
-/* It sleeps on a word that only simd changes, so a wake may come before it sleeps: again until it has looked. */
+/*
+ * The thread sleeps on a word that only simd changes, so a wake-up may come before it sleeps: repeated until it has
+ * looked.
+ */
 static void ask(struct sim_client *c)
 {
 	struct timers *ts = c->timers;
@@ -297,7 +300,7 @@ static void start(struct sim_timer *t)
 	pthread_mutex_lock(&ts->lock);
 	follow_jump(ts, &now);
 	t->last_sim_ns = now.sim_ns;
-	if (!list_empty(&t->link)) /* else its callback starts it while it is being destroyed */
+	if (!list_empty(&t->link)) /* else its callback could start it while it is being destroyed */
 		due_at(ts, t, ns_add(now.sim_ns, t->period_dur_ns));
 	pthread_mutex_unlock(&ts->lock);
 }

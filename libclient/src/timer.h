@@ -7,13 +7,13 @@
 
 #include "client.h"
 
-/* Inside sim_process(): run what is due, unless the client takes part in steps. Returns how many ran. */
+/* Called in sim_process(): runs what is due, unless the client takes part in steps. Returns how many ran. */
 int timers_run(struct sim_client *c);
-/* A turn begins: run what is due at its time. In the participant's thread. */
+/* A turn begins: runs the timers that are due at its time, in the participant's thread. */
 void timers_run_turn(struct sim_client *c, const struct sim_clock_sample *now);
-/* The client has begun or ceased to take part in steps. */
+/* The client has begun or stopped taking part in steps. */
 void timers_rouse(struct sim_client *c);
-/* sim_disconnect: end the thread. */
+/* For sim_disconnect(): ends the thread. */
 void timers_finish(struct sim_client *c);
 
 #endif

@@ -13,12 +13,12 @@
 struct sim_token {
 	struct list link; /* client::tokens */
 	struct sim_client *c;
-	uint64_t session_serial; /* session that knows it; under setup */
+	uint64_t session_serial; /* session::serial that it is registered with; under setup */
 	_Atomic uint32_t cell;   /* UINT32_MAX: simd refused it */
 	char name[TOKEN_NAME_MAX + 1];
 };
 
-/* Ask simd for the cell, once a session. Under setup. */
+/* Asks simd for the cell, once a session. Under setup. */
 int token_register(struct sim_client *c, struct session *s, struct sim_token *t);
 
 #endif

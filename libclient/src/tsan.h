@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For ThreadSanitizer only: orders that go through sockets, which it cannot follow when the ends were
- * passed from process to process (in tests: inside one). Elsewhere nothing.
+ * Only for ThreadSanitizer: orderings that go through sockets, which it cannot follow when the ends were passed from
+ * process to process (in tests: inside one). Empty otherwise.
  */
 #ifndef SRC_TSAN_H
 #define SRC_TSAN_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The text of errors. Thread: any; no state of its own. Here and not in libintrospect: a program that links that archive too
- * would get the archive's, which know nothing of what failed in the library.
+ * The text of errors. Thread: any; no state of its own. Here and not in libintrospect: a program that also links that
+ * archive would get the archive's functions, which do not know the library's errors.
  */
 #include <sim/client.h>
 

@@ -14,12 +14,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WAITING_FDS_MAX (4 * VARLINK_FDS_MAX) /* received, their message not complete yet */
+#define WAITING_FDS_MAX (4 * VARLINK_FDS_MAX) /* received descriptors whose message is not complete yet */
 #define READ_CHUNK      8192
 
-/* One message on its way out. */
+/* A queued message. */
 struct out {
-	struct list link; /* in: varlink::out */
+	struct list link; /* in varlink::out */
 	size_t len, sent;
 	int fds[VARLINK_FDS_MAX];
 	unsigned n_fds;
@@ -27,18 +27,18 @@ struct out {
 };
 
 struct varlink {
-	char *in; /* bytes that came; NULL: none yet */
+	char *in; /* received bytes; NULL: none */
 	size_t in_len, in_cap;
-	size_t scanned; /* bytes of in that hold no NUL */
-	size_t taken;   /* bytes of in that were handed out, dropped at the next feed */
+	size_t scanned; /* leading bytes of in already searched for a NUL */
+	size_t taken;   /* leading bytes of in already handed out; removed at the next feed */
 	int fds[WAITING_FDS_MAX];
 	unsigned n_fds;
 	int broken; /* 0, or the error that ended the connection */
 
 	struct list out;
-	size_t out_bytes; /* queued and not sent */
-	size_t out_mem;   /* what the messages of `out` take */
-	size_t *queued;   /* of the owner, who sums up over many what waits either way; may be &unasked */
+	size_t out_bytes; /* bytes queued and not yet sent */
+	size_t out_mem;   /* memory of the messages in `out` */
+	size_t *queued;   /* the owner's sum of queued memory over many connections; may point to unasked */
 	size_t unasked;
 	size_t message_max, send_max, output_max;
 	bool no_fds;
@@ -115,7 +115,10 @@ static int keep_fds(struct varlink *v, const int *fds, unsigned n)
 	return 0;
 }
 
-/* Room for len bytes more. What is handed out leaves at the next feed: at most one message and one read behind it. */
+/*
+ * Reserves room for len more bytes. Bytes that varlink_next() has handed out are only removed at the next feed, hence
+ * the bound of two messages and one read.
+ */
 static int in_reserve(struct varlink *v, size_t len)
 {
 	size_t max = 2 * v->message_max + READ_CHUNK, cap = v->in_cap ? v->in_cap : 64;
@@ -155,7 +158,7 @@ int varlink_feed(struct varlink *v, const void *data, size_t len, const int *fds
 	return 0;
 }
 
-/* The "fds" member decides how many of the waiting descriptors belong to this message. */
+/* Assigns waiting descriptors to the message, as many as its "fds" member counts. */
 static int assign_fds(struct varlink *v, struct varlink_msg *m)
 {
 	const json_t *j = json_object_get(m->json, "fds");
@@ -197,7 +200,7 @@ err:
 	return r;
 }
 
-/* Nothing waits: a silent connection keeps no buffer. */
+/* Frees the input buffer if all of it was handed out, so that a silent connection keeps none. */
 static void in_rest(struct varlink *v)
 {
 	if (v->taken == v->in_len)
@@ -233,7 +236,7 @@ int varlink_next(struct varlink *v, struct varlink_msg *ret)
 	v->broken = parse(v, start, len, ret);
 	v->taken += len + 1;
 	v->scanned = v->taken;
-	/* a descriptor comes with the first byte of its message: nothing of that is here, so it has no owner */
+	/* descriptors arrive with the first byte of their message: without further bytes these belong to no message */
 	if (!v->broken && v->n_fds && v->taken == v->in_len) {
 		varlink_msg_finish(ret);
 		v->broken = err_set(-EBADMSG, "the peer sent descriptors that no message counts");
@@ -273,7 +276,7 @@ static int out_dup_fds(struct out *o, const int *fds, unsigned n)
 	return 0;
 }
 
-/* The message's text; the count of descriptors is added without touching the caller's object. */
+/* Writes the message as JSON. Adds the count of descriptors without changing the caller's object. */
 static size_t dump(json_t *json, unsigned n_fds, char *buf, size_t size)
 {
 	json_t *with = NULL;
@@ -291,7 +294,7 @@ static size_t dump(json_t *json, unsigned n_fds, char *buf, size_t size)
 	return n;
 }
 
-/* Bytes that text adds to a message whose end is "}}". */
+/* Returns how many bytes text adds to a message that ends with "}}". */
 static size_t text_size(const struct varlink_text *text)
 {
 	return text ? strlen(",\"\":") + strlen(text->name) + text->len : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocking calls over a varlink connection, for who has no loop of its own. Thread: the owner's. */
+/* Blocking calls over a varlink connection, for callers without an event loop. Thread: the owner's. */
 #ifndef BASE_VARLINK_CALL_H
 #define BASE_VARLINK_CALL_H
 
@@ -10,7 +10,10 @@
 #include <errno.h>
 #include <poll.h>
 
-/* Send everything queued and wait for the next message. -ETIMEDOUT. timeout_dur_ns < 0: for ever. */
+/*
+ * Sends everything queued and waits for the next message. -ETIMEDOUT: none arrived in time. timeout_dur_ns < 0: no
+ * limit.
+ */
 static inline int varlink_receive(struct varlink *v, int sock, int64_t timeout_dur_ns, struct varlink_msg *ret)
 {
 	int64_t until = timeout_dur_ns < 0 ? INT64_MAX : ns_add(mono_now_ns(), timeout_dur_ns);
@@ -39,8 +42,8 @@ static inline int varlink_receive(struct varlink *v, int sock, int64_t timeout_d
 }
 
 /*
- * One call and its one reply. Takes params. 0: *ret is the successful reply, finish it (ret NULL: dropped here); an error
- * reply comes back as varlink_answer_errno() of it.
+ * Makes a call and waits for its single reply. Takes the reference to params. Returns 0: *ret is the successful reply,
+ * the caller finishes it (ret NULL: it is dropped here). For an error reply, returns its varlink_answer_errno().
  */
 static inline int varlink_call(struct varlink *v, int sock, const char *method, json_t *params, int64_t timeout_dur_ns,
 			       struct varlink_msg *ret)

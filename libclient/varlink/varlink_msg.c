@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Varlink messages: building, reading, standard errors, org.varlink.service. Thread: the owner's. */
+/* Varlink messages: builds and reads them; standard errors; org.varlink.service. Thread: the owner's. */
 #include "err.h"
 #include "varlink.h"
 
@@ -102,7 +102,7 @@ int varlink_queue_call(struct varlink *v, const char *method, json_t *params, un
 	return varlink_queue(v, m, text, NULL, 0);
 }
 
-/* A reply always has parameters, so that it can be told from a call without guessing. */
+/* A reply always has parameters; so a peer can tell it from a call. */
 static json_t *reply(json_t *params, bool continues)
 {
 	params = params ? params : json_object();
@@ -129,7 +129,7 @@ int varlink_queue_failure(struct varlink *v, const char *error, int r, const cha
 {
 	json_t *text = json_string(why);
 
-	/* a sentence may quote a peer's bytes: what is not UTF-8 is left out, the number still goes */
+	/* why may quote a peer's bytes: if it is not UTF-8, it is left out and only the number is sent */
 	return queue_error(v, error, json_pack("{si so*}", "errno", r, "why", text));
 }
 

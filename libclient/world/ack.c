@@ -10,9 +10,9 @@
 
 #define NEVER INT64_MAX
 
-/* ---- what has been received ---- */
+/* ---- received datagrams ---- */
 
-/* Bits move up by n: the newest is n further. */
+/* Shifts the bits up by n, as the newest is n further. */
 static void shift(uint64_t before[ACK_BEFORE / 64], uint64_t n)
 {
 	uint64_t out[ACK_BEFORE / 64] = { 0 };
@@ -59,7 +59,7 @@ void ack_write(const struct ack_in *a, int64_t now_mono_ns, uint8_t out[ACK_BYTE
 	put_u32(out + 8 + ACK_BEFORE / 8, held_us < 0 ? 0 : held_us > UINT32_MAX ? UINT32_MAX : (uint32_t)held_us);
 }
 
-/* ---- what has been sent ---- */
+/* ---- sent datagrams ---- */
 
 void ack_out_init(struct ack_out *o, uint64_t first, ack_decided decided, void *user)
 {
@@ -136,7 +136,8 @@ void ack_out_sent(struct ack_out *o, uint64_t first, uint32_t count, int64_t now
 
 static void add_rtt(struct ack_out *o, int64_t rtt_dur_ns)
 {
-	if (rtt_dur_ns < 0) /* it was held for longer than it was away: a clock or a peer that is wrong */
+	/* the peer claims to have held it for longer than the round trip: its clock, or the peer, is wrong */
+	if (rtt_dur_ns < 0)
 		return;
 	o->smooth_dur_ns = o->rtt_n ? o->smooth_dur_ns + (rtt_dur_ns - o->smooth_dur_ns) / 8 : rtt_dur_ns;
 	o->rtt_dur_ns[o->rtt_n++ % 8] = rtt_dur_ns;

@@ -64,17 +64,17 @@ bool body_equal(const struct body *a, const struct body *b)
 	return a && b && a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
 }
 
-/* All occurrences of one number, which lie together. */
+/* All occurrences of one field number, which are adjacent. */
 struct group {
-	uint32_t number; /* 0: no more */
+	uint32_t number; /* 0: no more groups */
 	const uint8_t *begin;
 	size_t len;
 };
 
-/* Walks the groups of a body; numbers must ascend. */
+/* Iterates over the groups of a body; numbers must ascend. */
 struct groups {
 	struct wire_cursor c;
-	struct wire_field next; /* first field of the next group, if its number is not 0 */
+	struct wire_field next; /* first field of the next group, unless its number is 0 */
 	bool bad;
 };
 
@@ -125,7 +125,7 @@ bool body_diff(const struct body *base, const struct body *b, struct wire_buf *o
 
 	while (now.number) {
 		if (old.number && old.number < now.number)
-			break; /* a field has gone, which a difference cannot say */
+			break; /* a field was removed, which a difference cannot express */
 		if (old.number != now.number || !same(&old, &now))
 			wire_append(out, now.begin, now.len);
 		if (old.number == now.number)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bodies of objects: protobuf whose definition need not be known here, since a difference is one of fields ("Bodies" in
- * schemas/wire/world.md). A body is counted, and never changes. Thread: any; each holder has its own reference.
+ * Bodies of objects: protobuf whose definition need not be known here, since differences work by field ("Bodies" in
+ * schemas/wire/world.md). A body is reference-counted and never changes. Thread: any; each holder has its own
+ * reference.
  */
 #ifndef WORLD_BODY_H
 #define WORLD_BODY_H
@@ -20,18 +21,21 @@ struct body {
 	uint8_t data[];
 };
 
-/* A copy. -E2BIG longer than BODY_MAX; -EBADMSG no protobuf; -ENOMEM. Of no bytes: NULL, which all below take for an empty body. */
+/*
+ * Creates a body with a copy of data. -E2BIG longer than BODY_MAX; -EBADMSG not protobuf; -ENOMEM. For len 0: NULL,
+ * which all functions below take for an empty body.
+ */
 int body_create(const void *data, size_t len, struct body **ret) __attribute__((warn_unused_result));
 struct body *body_ref(struct body *b);
 void body_unref(struct body *b);
 bool body_equal(const struct body *a, const struct body *b);
 
 /*
- * Appends to out the fields of b that are not as in base. True: that was possible; false: out has nothing more, and the whole body is
- * to be sent. Nothing appended and true: they are equal.
+ * Appends to out the fields of b that differ from base. Returns true: done (if nothing was appended they are equal);
+ * false: not possible, nothing was appended, and the whole body must be sent.
  */
 bool body_diff(const struct body *base, const struct body *b, struct wire_buf *out);
-/* base with the fields of a difference in place of its own. -EBADMSG either is not in order; -E2BIG; -ENOMEM. */
+/* Applies a difference to base. -EBADMSG one of them is malformed; -E2BIG; -ENOMEM. */
 int body_merge(const struct body *base, const void *diff, size_t len, struct body **ret)
 	__attribute__((warn_unused_result));
 

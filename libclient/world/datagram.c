@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* datagram.h: what a datagram is, and what goes out. What comes in: datagram_in.c */
+/* datagram.h: the object, and sending. Receiving: datagram_in.c */
 #include "datagram.h"
 
 #include <errno.h>
@@ -10,8 +10,8 @@
 #include "little.h"
 #include "mem.h"
 
-#define FRAMES_MAX    8192u /* on their way, a power of two */
-#define SEGMENTS_KEPT 64u   /* room that stays when it is not needed */
+#define FRAMES_MAX    8192u /* frames in flight, a power of two */
+#define SEGMENTS_KEPT 64u   /* room that is kept when it is not needed */
 #define ITEMS_AT      (PACKET_HEAD + ACK_BYTES)
 
 _Static_assert(ITEM_PIECE_HEAD + MAKING_PIECE <= ITEMS_MAX, "a piece fits in a datagram");
@@ -20,7 +20,7 @@ _Static_assert(DATAGRAM_FRAME_MAX == MAKING_FRAME_MAX && MAKING_PIECES_MAX <= DA
 		       DATAGRAM_OUT_MAX <= ACK_IN_FLIGHT_MAX / 2,
 	       "the longest frame goes out at once");
 
-/* ---- frames on their way ---- */
+/* ---- frames in flight ---- */
 
 static struct sent_frame *frame_at(const struct datagram *d, uint64_t number)
 {
@@ -120,7 +120,7 @@ static int reserve_segments(struct datagram *d, uint32_t n)
 	return 0;
 }
 
-/* Room for len bytes of an item, in the last segment or in a new one. There is room for that. */
+/* Reserves len bytes for an item, in the last segment or in a new one, which must have been reserved. */
 static uint8_t *item_room(struct datagram *d, size_t len)
 {
 	struct segment *s = d->segments_n ? &d->segments[d->segments_n - 1] : NULL;
@@ -135,7 +135,7 @@ static uint8_t *item_room(struct datagram *d, size_t len)
 	return at;
 }
 
-/* The frame that is being put in is in the last segment, too. */
+/* Counts the last segment for the frame that is being added. */
 static void count_frame(struct datagram *d, struct sent_frame *f)
 {
 	d->segments[d->segments_n - 1].count++;
@@ -154,7 +154,7 @@ static void put_frame(struct datagram *d, struct sent_frame *f, uint8_t code, co
 	count_frame(d, f);
 }
 
-/* The first piece begins with the code. */
+/* Only the first piece has the code. */
 static void put_pieces(struct datagram *d, struct sent_frame *f, uint8_t code, const uint8_t *body, size_t len)
 {
 	uint16_t count = (uint16_t)((len + 1 + MAKING_PIECE - 1) / MAKING_PIECE);
@@ -180,7 +180,7 @@ static void put_pieces(struct datagram *d, struct sent_frame *f, uint8_t code, c
 	}
 }
 
-/* Before the other side has answered: datagrams that may go out. */
+/* Whether so many datagrams may go out before the other side's address is confirmed. */
 static bool is_allowed(const struct datagram *d, uint32_t segments)
 {
 	if (!d->server || d->confirmed)
@@ -188,7 +188,7 @@ static bool is_allowed(const struct datagram *d, uint32_t segments)
 	return d->stats.out_bytes + (uint64_t)segments * PACKET_MAX <= d->stats.in_bytes;
 }
 
-/* Segments there will be at most with a frame of len bytes of body. */
+/* The most segments there will be with a frame of len bytes of body. */
 static uint32_t segments_with(const struct datagram *d, size_t len, bool whole)
 {
 	size_t room = d->segments_n ? ITEMS_MAX - d->segments[d->segments_n - 1].fill : 0;
@@ -227,9 +227,9 @@ int datagram_send(struct datagram *d, uint64_t tag, uint8_t code, const void *bo
 	return 0;
 }
 
-/* ---- out ---- */
+/* ---- output ---- */
 
-/* Where no frame goes out: an acknowledgement that is due, with a ping as long as the other side has not answered. */
+/* Adds what is due without frames: an acknowledgement, with a ping until the other side has answered. */
 static int put_rest(struct datagram *d)
 {
 	int r;
@@ -246,7 +246,10 @@ static int put_rest(struct datagram *d)
 	return 0;
 }
 
-/* Bytes of items that datagram i is sealed with: all but the last are of one size, and a stranger's are as long as can be. */
+/*
+ * Bytes of items to seal in datagram i: all but the last have the same size; a client pads the last one too until the
+ * server has answered.
+ */
 static size_t padded(const struct datagram *d, uint32_t i)
 {
 	struct segment *s = &d->segments[i];

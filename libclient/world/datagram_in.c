@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* datagram.h: what comes in. */
+/* datagram.h: receiving. */
 #include <errno.h>
 
 #include "datagram_private.h"
 #include "little.h"
 #include "mem.h"
 
-/* What is left of a plain text, and whether the datagram may be acknowledged: all of it was taken. */
+/* The rest of a plain text, and whether the datagram may be acknowledged: every item was accepted. */
 struct items {
 	const uint8_t *at, *end;
 	bool wants_ack, untaken;
@@ -79,7 +79,7 @@ static bool next_item(struct datagram *d, struct items *i, int64_t now_mono_ns)
 	return kind == ITEM_PING;
 }
 
-/* Our numbers begin anywhere: who acknowledges one has received it at its address. */
+/* Sequence numbers begin at a random value: a peer that acknowledges one has received it at its address. */
 static int take_acks(struct datagram *d, const uint8_t *plain, size_t len, int64_t now_mono_ns)
 {
 	if (len < ACK_BYTES || ack_out_read(&d->ack_out, plain, now_mono_ns) < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What datagram.c and datagram_in.c share. Nobody else includes this. */
+/* Shared by datagram.c and datagram_in.c. Not included elsewhere. */
 #ifndef WORLD_DATAGRAM_PRIVATE_H
 #define WORLD_DATAGRAM_PRIVATE_H
 
@@ -14,16 +14,16 @@ enum item { ITEM_PADDING = 0, ITEM_FRAME = 1, ITEM_PIECE = 2, ITEM_PING = 3 };
 #define ITEMS_MAX       (PACKET_PLAIN_MAX - ACK_BYTES)
 #define FRAME_WHOLE_MAX (ITEMS_MAX - ITEM_FRAME_HEAD)
 
-/* A frame on its way, until all of its datagrams are decided. */
+/* A frame in flight, until all of its datagrams are decided. */
 struct sent_frame {
 	uint64_t tag;
-	uint32_t left; /* datagrams */
+	uint32_t left; /* undecided datagrams */
 	bool lost;
 };
 
 /* A datagram that is not sealed yet. */
 struct segment {
-	uint64_t first; /* frame; and how many from there */
+	uint64_t first; /* number of its first frame; count: how many */
 	uint32_t count;
 	uint32_t fill; /* bytes of items */
 };
@@ -41,15 +41,15 @@ struct datagram {
 	uint8_t *out; /* owned; PACKET_MAX for each segment */
 	struct segment *segments;
 	uint32_t segments_n, segments_size;
-	bool sent;                 /* out was handed out: what comes next begins a new one */
-	uint64_t message;          /* number of the newest in pieces */
+	bool sent;                 /* out was returned to the caller: the next frame begins a new output */
+	uint64_t message;          /* number of the latest frame in pieces */
 	struct sent_frame *frames; /* owned; number & (size - 1) */
 	uint32_t frames_size;
 	uint64_t frames_oldest, frames_next;
 
 	/* in */
-	uint32_t unacked;        /* datagrams that want to be */
-	int64_t unacked_mono_ns; /* since then */
+	uint32_t unacked;        /* received datagrams not acknowledged yet */
+	int64_t unacked_mono_ns; /* time of the first of them */
 	struct datagram_stats stats;
 };
 

@@ -12,7 +12,7 @@
 #include "err.h"
 #include "fd.h"
 
-/* Host and port of HOST:PORT; host without its brackets. */
+/* Splits HOST:PORT into host, without brackets, and port. */
 static bool cut(const char *text, char host[256], char port[8])
 {
 	const char *colon = strrchr(text, ':');
@@ -47,7 +47,7 @@ int dial_parse(const char *text, bool this_machine, struct dial_address *ret)
 	int r;
 
 	if (!cut(text, ret->host, port))
-		return err_set(-EINVAL, "%s is no address: HOST:PORT, e.g. 127.0.0.1:8082", text);
+		return err_set(-EINVAL, "%s is not an address: give HOST:PORT, e.g. 127.0.0.1:8082", text);
 	r = getaddrinfo(ret->host, port, &want, &found);
 	if (r)
 		return err_set(r == EAI_SERVICE ? -EINVAL : -ENOENT, "%s: %s", text, gai_strerror(r));
@@ -56,12 +56,13 @@ int dial_parse(const char *text, bool this_machine, struct dial_address *ret)
 	snprintf(ret->text, sizeof(ret->text), "%s", text);
 	freeaddrinfo(found);
 	if (this_machine && !is_this_machine((const struct sockaddr *)&ret->at))
-		return err_set(-EACCES, "%s is another machine: plain text is for this one alone; with keys it is TLS",
+		return err_set(-EACCES,
+			       "%s is another machine, and plain text is allowed on this one only; give keys, for TLS",
 			       text);
 	return 0;
 }
 
-/* A machine that is gone without a word is noticed within seconds. */
+/* So that a machine that vanishes is noticed within seconds. */
 static void set_options(int fd)
 {
 	static const struct {

@@ -25,7 +25,10 @@ static uint32_t length_at(const uint8_t *p)
 	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* What the frame that has begun still needs, as far as that is known and within max; ROOM_LEAST at least, also if it is whole and unread. */
+/*
+ * Bytes that the frame that has begun still needs, as far as known and within max; at least ROOM_LEAST, also if it is
+ * complete and unread.
+ */
 static size_t wanted(const struct frame_reader *r)
 {
 	size_t have = r->end - r->begin, whole = have;

@@ -23,7 +23,7 @@
 #define ADDRESS     "127.0.0.1:8082"
 #define HISTORY     4u
 #define HISTORY_MAX 256u
-#define BYE_DUR_NS  (2 * NS_PER_S) /* until the server has taken Bye: as long as a way that loses it twice may need */
+#define BYE_DUR_NS  (2 * NS_PER_S) /* limit until the server has received Bye: enough for two losses on the way */
 
 /* ---- options ---- */
 
@@ -44,7 +44,7 @@ static int side_of(const struct sim_world_options *o, struct sim_world *w)
 		return err_sys(-errno, "an identity by chance");
 	for (size_t i = 0; i < o->n_own_codes; i++) {
 		if (o->own_codes[i] < 128)
-			return err_set(-EINVAL, "own_codes: %u; one's own are 128 to 255", o->own_codes[i]);
+			return err_set(-EINVAL, "own_codes: %u is out of range, 128 to 255", o->own_codes[i]);
 		s.own_codes[(o->own_codes[i] - 128) / 8] |= (uint8_t)(1u << o->own_codes[i] % 8);
 	}
 	return side_create(&s, &w->side);
@@ -59,7 +59,7 @@ static int check(const struct sim_world_options *o)
 	return 0;
 }
 
-/* DIR:NAME, or DIR alone: it shows no certificate. Without keys nothing. */
+/* DIR:NAME, or DIR alone: then the host presents no certificate. NULL: does nothing. */
 static int load_keys(const char *text, struct sim_world *w)
 {
 	const char *colon = text ? strrchr(text, ':') : NULL;
@@ -190,7 +190,7 @@ static int start(struct sim_world *w)
 
 /* ---- connect and disconnect ---- */
 
-/* Until the server has answered, or the first try has failed. */
+/* Waits until the server has answered, or the first attempt has failed. */
 static int await_answer(struct sim_world *w, int64_t until_mono_ns)
 {
 	const struct timespec t = timespec_from_ns(until_mono_ns);
@@ -241,14 +241,14 @@ int sim_world_connect(const struct sim_world_options *given, struct sim_world **
 	pthread_mutex_unlock(&w->lock);
 	if (r < 0) {
 		end_thread(w);
-		host_free(w); /* the sentence stays */
+		host_free(w); /* err_why() is kept */
 		return r;
 	}
 	*ret = w;
 	return 0;
 }
 
-/* False: it is past. */
+/* False: the time is over. */
 static bool wait_until(const struct sim_world *w, short events, int64_t until_mono_ns)
 {
 	int64_t left_dur_ns = until_mono_ns - mono_now_ns();
@@ -256,7 +256,10 @@ static bool wait_until(const struct sim_world *w, short events, int64_t until_mo
 	return left_dur_ns > 0 && fd_wait(w->fd, events, left_dur_ns) == 1;
 }
 
-/* Closed with bytes unread, or sent to later, a connection is reset, and what was lost on the way is not sent again: so the server closes first. */
+/*
+ * If this side closes the socket with bytes unread, or the server then sends more, the connection is reset, and lost
+ * bytes are not retransmitted: so wait until the server closes first.
+ */
 static void await_close(const struct sim_world *w, int64_t until_mono_ns)
 {
 	uint8_t trash[4096];
@@ -270,7 +273,7 @@ static void await_close(const struct sim_world *w, int64_t until_mono_ns)
 	}
 }
 
-/* What waits goes out, as far as it does in a moment. */
+/* Sends Bye after the queued data, and waits for the server to close; at most BYE_DUR_NS. */
 static void say_bye(struct sim_world *w)
 {
 	int64_t until_mono_ns = mono_now_ns() + BYE_DUR_NS;

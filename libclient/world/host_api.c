@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim/world.h: what a host asks and says. Each takes the lock. */
+/* sim/world.h: a host's calls. Each takes the lock. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "timeutil.h"
 #include "host_private.h"
 
-#define FLUSH_AT 16384u /* bytes that wait for Done */
+#define FLUSH_AT 16384u /* bytes that may wait for the next Done */
 
 static void lock(struct sim_world *w)
 {
@@ -22,7 +22,7 @@ static int unlock(struct sim_world *w, int r)
 	return r;
 }
 
-/* ---- one's own ---- */
+/* ---- own objects ---- */
 
 int sim_world_put(struct sim_world *w, const struct sim_world_object *o)
 {
@@ -101,7 +101,7 @@ int sim_world_pause(struct sim_world *w)
 	return unlock(w, r);
 }
 
-/* One turn, or a while for the thread's; false: the time is over. */
+/* Takes one turn, or waits for the thread's; false: the time is over. */
 static bool wait_some(struct sim_world *w, int64_t until_mono_ns)
 {
 	const struct timespec t = timespec_from_ns(until_mono_ns);
@@ -162,12 +162,12 @@ int sim_world_step(struct sim_world *w, int64_t timeout_dur_ns, struct sim_world
 
 	lock(w);
 	r = done(w);
-	if (r == 0 || r == -ENOTCONN) /* then the next Welcome tells where time is */
+	if (r == 0 || r == -ENOTCONN) /* then the next Welcome tells the time of the world */
 		r = wait_tick(w, timeout_dur_ns, ret);
 	return unlock(w, r);
 }
 
-/* ---- others' ---- */
+/* ---- other hosts' objects ---- */
 
 static enum remote_how state_at(const struct sim_world *w, const struct remote *o, int64_t at_sim_ns,
 				struct sim_world_object *ret)
@@ -277,7 +277,7 @@ int sim_world_give(struct sim_world *w, uint64_t id, uint32_t connection, bool r
 	return unlock(w, r);
 }
 
-/* ---- the rest ---- */
+/* ---- state ---- */
 
 void sim_world_get_info(struct sim_world *w, struct sim_world_info *ret)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim/world.h: the socket for datagrams, beside the connection. */
+/* sim/world.h: the datagram socket beside the connection. */
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -36,7 +36,7 @@ bool host_udp_read(struct sim_world *w)
 	uint8_t data[PACKET_MAX + 1];
 	ssize_t n = w->udp_fd < 0 ? -1 : recv(w->udp_fd, data, sizeof(data), MSG_DONTWAIT);
 
-	if (n < 0) /* also that nobody is there, which may change */
+	if (n < 0) /* also if no process listens there, which may change */
 		return false;
 	if (side_datagram(w->side, data, (size_t)n, mono_now_ns()) == 0) {
 		w->info.datagrams_in++;
@@ -54,7 +54,8 @@ void host_udp_flush(struct sim_world *w)
 		return;
 	for (size_t at = 0; at < out.len; at += n) {
 		n = out.len - at < out.segment ? out.len - at : out.segment;
-		(void)!send(w->udp_fd, out.data + at, n, MSG_DONTWAIT); /* what does not go is lost */
+		/* an unsent datagram counts as lost */
+		(void)!send(w->udp_fd, out.data + at, n, MSG_DONTWAIT);
 		w->info.datagrams_out++;
 		w->info.bytes_out += n;
 	}

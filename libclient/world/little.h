@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Little-endian numbers at any address, as the heads of datagrams have them. Thread: any. */
+/* Little-endian numbers at any address, for the heads of datagrams. Thread: any. */
 #ifndef WORLD_LITTLE_H
 #define WORLD_LITTLE_H
 

@@ -153,7 +153,7 @@ int making_add(struct making *m, const struct making_piece *p, int64_t now_mono_
 		return 0;
 	*ret = f->data;
 	*ret_len = f->len;
-	f->data = NULL; /* the caller's */
+	f->data = NULL; /* it belongs to the caller now */
 	set_done(m, f->message);
 	release(m, f);
 	return 1;

@@ -11,7 +11,7 @@
 #define NS_PER_US  1000
 #define NS_PER_SEC INT64_C(1000000000)
 
-/* How many numbers from where on, how many of them make one, and how far they may go. */
+/* Ranges: first index, how many, how many of them form one value, and the limit. */
 static const struct range {
 	int first, n;
 	double per_unit;
@@ -23,7 +23,7 @@ static const struct range {
 };
 #define TIME_MAX_US INT64_C(1000000000000)
 
-/* As llround(), of what is less than 2^63, without a call: a server does this ten times for each object of each tick. */
+/* As llround(), for values below 2^63, without a call: a server does this ten times for each object of each tick. */
 static inline int64_t nearest(double v)
 {
 	const int64_t whole = (int64_t)v;
@@ -46,7 +46,7 @@ static int quantise(const double *from, const struct range *r, int64_t *to)
 	return 0;
 }
 
-/* The sign that the protocol gives: the first that is not 0 is positive, w before all. */
+/* The protocol's sign of a quaternion: its first component that is not 0, starting with w, is positive. */
 static double sign_of(const double q[4])
 {
 	for (int i = 0; i < 4; i++)

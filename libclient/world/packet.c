@@ -28,7 +28,7 @@ void packet_finish(struct packet *p)
 	sodium_memzero(p, sizeof(*p));
 }
 
-/* 12 bytes: four of 0, then the sequence as it is in the head. */
+/* 12 bytes: four zeros, then the sequence as in the head. */
 static void nonce_of(uint64_t sequence, uint8_t nonce[crypto_aead_chacha20poly1305_ietf_NPUBBYTES])
 {
 	put_u32(nonce, 0);
@@ -47,7 +47,7 @@ uint64_t packet_seal(struct packet *p, uint8_t *data, size_t plain_len)
 	return p->sent;
 }
 
-/* ---- in ---- */
+/* ---- opening ---- */
 
 static uint64_t *word_of(struct packet *p, uint64_t sequence)
 {
@@ -66,7 +66,7 @@ static int refuse(struct packet *p, enum packet_refusal why)
 	return -errors[why];
 }
 
-/* Whatever costs less than to decrypt it. */
+/* The checks that cost less than decrypting. */
 static int check(struct packet *p, const uint8_t *data, size_t len)
 {
 	uint64_t sequence;

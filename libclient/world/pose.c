@@ -5,7 +5,10 @@
 #include <math.h>
 
 #define NS_PER_S 1e9
-/* How far the mean of both velocities may be from that of the way, to be taken for it: a part of the latter, and m/s. */
+/*
+ * How much the mean of both velocities may differ from that of the path, to be accepted: a fraction of the latter, and
+ * m/s.
+ */
 #define FITS_PART  0.25
 #define FITS_SPEED 0.1
 
@@ -80,7 +83,7 @@ void pose_between(const struct motion_real *a, const struct motion_real *b, int6
 	*ret = r;
 }
 
-/* q turned on by w, an axis in the world with the angle as its length. */
+/* q rotated by w, an axis in world axes with the angle as its length. */
 static void turn_on(const double q[4], const double w[3], double ret[4])
 {
 	double angle = length_of(w, 3), k = angle > 0 ? sin(angle / 2) / angle : 0;

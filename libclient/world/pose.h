@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where an object is at a moment for which nobody has said it: between two of its states, or after the last one. Real numbers, for who looks on;
- * what is predicted on the wire is motion_predict(). Pure: no state, any thread.
+ * The state of an object at a time between two of its reported states, or after the last one. Real numbers, for
+ * display; motion_predict() is what the protocol predicts. Pure: no state, any thread.
  */
 #ifndef WORLD_POSE_H
 #define WORLD_POSE_H
@@ -9,11 +9,12 @@
 #include "motion.h"
 
 /*
- * At a moment from a to b, which is later than a. The position is a cubic through both places with both velocities (Hermite), or straight
- * where the velocities do not belong to the way between (an object that says none, one that was put elsewhere); the rotation turns the shorter way, evenly.
+ * At a time from a to b, which is later than a. The position is a cubic through both positions with both velocities
+ * (Hermite), or linear if the velocities do not match the path (an object that reports none, or that was moved); the
+ * rotation takes the shorter way, evenly.
  */
 void pose_between(const struct motion_real *a, const struct motion_real *b, int64_t at_sim_ns, struct motion_real *ret);
-/* Before or after a, if it moves on as it does: straight on, turning about the axis of its spin. */
+/* Before or after a, extrapolated: straight on, rotating about the axis of its spin. */
 void pose_beyond(const struct motion_real *a, int64_t at_sim_ns, struct motion_real *ret);
 
 #endif

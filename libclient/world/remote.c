@@ -11,11 +11,11 @@
 
 struct cell {
 	struct section_key key;
-	struct section *now;  /* of the last whole tick; NULL: none yet */
-	struct section *next; /* of the tick that is put together; NULL: it has none */
-	struct section **got; /* owned: references, ascending by tick: of ticks to come, and bases */
+	struct section *now;  /* of the last complete tick; NULL: none yet */
+	struct section *next; /* of the tick being assembled; NULL: it has none */
+	struct section **got; /* owned: references, ascending by tick: sections of future ticks, and bases */
 	uint32_t n_got, got_size;
-	bool leaves; /* now is no base any more */
+	bool leaves; /* now must not be a base any more */
 };
 
 struct seat {
@@ -30,9 +30,9 @@ struct remotes {
 	struct table table; /* of struct seat */
 	struct remote_event *events;
 	size_t n_events, events_size;
-	struct remote **gone; /* of the last tick: its events name them */
+	struct remote **gone; /* objects that left in the last tick: its events refer to them */
 	size_t n_gone, gone_size;
-	uint32_t kept; /* objects in cell::got */
+	uint32_t kept; /* objects in all cell::got */
 	struct {
 		uint64_t tick;
 		uint32_t sections;
@@ -163,7 +163,7 @@ static void add_state(struct remote *o, unsigned history, const struct motion_re
 	o->states[o->newest] = *state;
 }
 
-/* Returns 1 when it is not as it was. */
+/* Returns 1 if it has changed. */
 static int take_state(struct remotes *r, struct remote *o, const struct object_state *s, int64_t tick_sim_ns)
 {
 	struct motion_real real;
@@ -215,7 +215,7 @@ static int compare(struct section_key a, struct section_key b)
 	return a.x < b.x ? -1 : a.x > b.x;
 }
 
-/* The first that is not before key. */
+/* The index of the first cell not before key. */
 static uint32_t cell_place(const struct remotes *r, struct section_key key)
 {
 	uint32_t low = 0, high = r->n_cells;
@@ -260,7 +260,7 @@ static int cell_add(struct remotes *r, struct section_key key, struct cell **ret
 	return 0;
 }
 
-/* Of that tick or a later one the first. */
+/* The index of the first section of that tick or later. */
 static uint32_t got_place(const struct cell *c, uint64_t tick)
 {
 	uint32_t i = c->n_got;
@@ -312,7 +312,7 @@ static void count_came(struct remotes *r, uint64_t tick)
 	r->came[i].sections += r->came[i].tick == tick;
 }
 
-/* Takes s, also on failure. What is older than its base the server needs no more. */
+/* Takes s, also on failure. Sections older than its base are dropped: the server does not use them any more. */
 static int keep(struct remotes *r, struct cell *c, struct section *s, uint64_t base)
 {
 	uint32_t i;
@@ -395,7 +395,7 @@ static int put_all(struct remotes *r)
 	return e;
 }
 
-/* What was in the cell and is not seen anywhere now. */
+/* Removes objects that were in the cell and are not seen anywhere now. */
 static int remove_left(struct remotes *r, const struct section *was, const struct section *is)
 {
 	uint32_t j = 0;
@@ -423,7 +423,10 @@ static int remove_all_left(struct remotes *r)
 	return e;
 }
 
-/* The tick's sections become those that there are, and nobody is seen. bases: up to that tick they go with a cell that leaves; 0: with each. */
+/*
+ * Makes the tick's sections the present ones, with no object marked as seen. bases: a cell that leaves drops its bases
+ * up to that tick; 0: every cell drops them.
+ */
 static void turn_cells(struct remotes *r, uint64_t bases)
 {
 	uint32_t n = 0;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* section.h: what a section is, and what goes out. What comes in: section_decode.c */
+/* section.h: the object, and encoding. Decoding: section_decode.c */
 #include "section.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL /* of the header alone: nothing is linked */
+#define XXH_INLINE_ALL /* header only: nothing is linked */
 #include <xxhash.h>
 
 #include "mem.h"
 #include "section_private.h"
 
-/* As it is hashed: little-endian, which all of our machines are. */
+/* As it is hashed: little-endian, as are all supported machines. */
 struct hashed {
 	uint64_t id;
 	uint32_t code, owner;
@@ -98,9 +98,9 @@ const struct object_state *section_find(const struct section *s, uint64_t id)
 	return low < s->count && s->objects[low].id == id ? &s->objects[low] : NULL;
 }
 
-/* ---- out ---- */
+/* ---- encoding ---- */
 
-/* The numbers less what was predicted, without the zeros at their end. */
+/* The numbers minus the prediction, without trailing zeros. */
 static void encode_motion(const struct motion *m, const struct motion *predicted, struct wire_buf *row)
 {
 	uint8_t numbers[MOTION_N * WIRE_VARINT_MAX], *at = numbers, *end = numbers;
@@ -131,7 +131,7 @@ static void encode_body(const struct body *base, const struct body *b, struct wi
 	wire_u64(row, ROW_WHOLE, 1);
 }
 
-/* All of a row but its id. base: the object in the base, or NULL. */
+/* A row without its id. base: the object in the base, or NULL. */
 static void encode_object(const struct object_state *o, const struct object_state *base, int64_t dt,
 			  struct wire_buf *row, struct wire_buf *scratch)
 {
@@ -201,7 +201,7 @@ static void encode_left(struct encoder *e, const struct section *s, const struct
 		wire_bytes(e->out, SECTION_LEFT, e->row.data, e->row.len);
 }
 
-/* As protobuf has it: a number that is 0 is no field. */
+/* As in protobuf: a number that is 0 is omitted. */
 static void put_u64(struct wire_buf *out, unsigned field, uint64_t v)
 {
 	if (v)

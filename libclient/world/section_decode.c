@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* section.h: what comes in. Nothing of a frame is trusted. */
+/* section.h: decoding. No part of a frame is trusted. */
 #include <errno.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ struct frame {
 	uint32_t rows;
 };
 
-/* A number of the head. False: it is none of it. */
+/* Reads a number of the head. False: not a field of the head. */
 static bool head_field(struct frame *f, const struct wire_field *w)
 {
 	int64_t place = wire_unzigzag(w->value);
@@ -79,7 +79,7 @@ int section_peek(const void *data, size_t len, struct section_head *ret)
 /* ---- one row ---- */
 
 struct row {
-	uint64_t id; /* 0: no more */
+	uint64_t id; /* 0: no more rows */
 	bool has_code, has_owner, whole;
 	uint32_t code, owner;
 	struct wire_field motion, body; /* number 0: absent */
@@ -121,13 +121,13 @@ static bool row_field(struct row *row, const struct wire_field *w)
 	}
 }
 
-/* Rows and ids that left, each in the order of the frame. */
+/* Rows and removed ids, each in the order of the frame. */
 struct decoder {
 	const struct section *base;
 	int64_t dt;
-	struct wire_cursor rows, lefts, left; /* left: within a packed list */
-	struct row row;                       /* the next one */
-	uint64_t left_id;                     /* the next one; 0: none */
+	struct wire_cursor rows, lefts, left; /* left: inside a packed list */
+	struct row row;                       /* the next row */
+	uint64_t left_id;                     /* the next removed id; 0: none */
 	struct section *s;
 	uint32_t room;
 	int error;
@@ -191,7 +191,7 @@ static int decode_body(const struct row *row, const struct body *base, struct bo
 	return row->whole ? body_create(data, len, ret) : body_merge(base, data, len, ret);
 }
 
-/* An object of the base, with its row if it has one, or a new one. */
+/* Decodes an object of the base, with its row if it has one, or a new object. */
 static int decode_object(struct decoder *d, const struct object_state *base, const struct row *row)
 {
 	struct object_state o = { 0 };
@@ -220,7 +220,7 @@ static int decode_object(struct decoder *d, const struct object_state *base, con
 	return r;
 }
 
-/* Base and rows ascend by id: the lesser of both is next. */
+/* Base and rows ascend by id: the smaller id is next. */
 static void merge(struct decoder *d)
 {
 	uint32_t i = 0, n = d->base ? d->base->count : 0;
@@ -258,7 +258,7 @@ static int finish(struct decoder *d, const struct frame *f)
 	return s->count == f->count && s->hash == f->hash ? 0 : -ESTALE;
 }
 
-/* The base that the frame adds to is the one there is. */
+/* Whether the given base is the one that the frame was made from. */
 static bool fits(const struct frame *f, const struct section *base)
 {
 	if (!f->head.base)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Field numbers of Section and Row in schemas/wire/world.proto, which a test holds against protobuf-c's. */
+/* Field numbers of Section and Row in schemas/wire/world.proto; a test checks them against protobuf-c's. */
 #ifndef WORLD_SECTION_PRIVATE_H
 #define WORLD_SECTION_PRIVATE_H
 

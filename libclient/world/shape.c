@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim/world.h: what the bodies of objects have in common. Pure, any thread. */
+/* sim/world.h: the common part of objects' bodies. Pure, any thread. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static bool has_shape(uint32_t code)
 	       code == SIM_WORLD_GENERIC;
 }
 
-/* Numbers of a field that may be packed or not; place: of the next one. */
+/* Reads numbers of a field, packed or not; place: index of the next one. */
 static bool read_mm(const struct wire_field *f, double to[3], unsigned *place)
 {
 	struct wire_cursor c = wire_cursor(f->data, f->type == WIRE_LENGTH ? f->value : 0);
@@ -50,7 +50,7 @@ int sim_world_shape_read(uint32_t code, const void *body, size_t size, struct si
 	bool right = true;
 
 	if (!has_shape(code))
-		return err_set(-EINVAL, "objects of code %u have no shape that is known here", code);
+		return err_set(-EINVAL, "objects of code %u have no known shape", code);
 	while (right && wire_next(&c, &f)) {
 		if (f.number == SHAPE_MODEL && f.type == WIRE_LENGTH)
 			read_model(&f, s.model);
@@ -60,7 +60,7 @@ int sim_world_shape_read(uint32_t code, const void *body, size_t size, struct si
 			right = read_mm(&f, s.offset, &n_offset);
 	}
 	if (c.bad || !right)
-		return err_set(-EBADMSG, "the body of an object of code %u is no protobuf", code);
+		return err_set(-EBADMSG, "the body of an object of code %u is not protobuf", code);
 	if (!n_offset)
 		s.offset[2] = s.size[2] / 2;
 	*ret = s;
@@ -87,7 +87,7 @@ int sim_world_shape_write(uint32_t code, const struct sim_world_shape *shape, vo
 	size_t n = strnlen(shape->model, sizeof(shape->model));
 
 	if (!has_shape(code))
-		return err_set(-EINVAL, "objects of code %u have no shape that is known here", code);
+		return err_set(-EINVAL, "objects of code %u have no known shape", code);
 	if (n)
 		wire_bytes(&b, SHAPE_MODEL, shape->model, n);
 	if (!put_mm(&b, SHAPE_SIZE, shape->size) ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* side.h: what a client says. What it hears: side_in.c; its objects: side_own.c */
+/* side.h: sending. Receiving: side_in.c; the client's objects: side_own.c */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -56,7 +56,7 @@ void side_destroy(struct side *s)
 	mem_free(s);
 }
 
-/* ---- types of the operator's ---- */
+/* ---- object types of the operator ---- */
 
 void side_forget_types(struct side *s)
 {
@@ -75,7 +75,7 @@ bool side_type(const struct side *s, size_t i, struct side_type *ret)
 	return true;
 }
 
-/* ---- what goes out ---- */
+/* ---- output ---- */
 
 size_t side_output(const struct side *s, const void **ret)
 {
@@ -175,7 +175,7 @@ bool side_is_in(const struct side *s)
 	return s->state == SIDE_IN;
 }
 
-/* ---- what else it says ---- */
+/* ---- other messages ---- */
 
 int side_done(struct side *s, uint64_t tick, int64_t now_mono_ns)
 {
@@ -275,7 +275,7 @@ int side_bye(struct side *s)
 	return send_if_in(s, FRAME_BYE, &m.base);
 }
 
-/* ---- what there is ---- */
+/* ---- state ---- */
 
 uint32_t side_connection(const struct side *s)
 {

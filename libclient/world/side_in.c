@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* side.h: what a client hears. */
+/* side.h: receiving. */
 #include <errno.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static int bad(const char *what)
 	return err_set(-EBADMSG, "the world's server sent %s", what);
 }
 
-/* ---- frames: 1 an event, 0 none, or negative ---- */
+/* ---- frames: return 1 an event, 0 none, or negative ---- */
 
 static int on_welcome(struct side *s, const Sim__World__Welcome *m, struct side_event *ret)
 {
@@ -98,7 +98,7 @@ static int on_heartbeat(struct side *s, const Sim__World__Heartbeat *m, struct s
 	return side_take_tick(s, &b, false, ret);
 }
 
-/* What was sent is not what is here: the section comes whole. */
+/* The local state differs from what the server has sent: requests the whole section. */
 static int ask_again(struct side *s, struct section_key key)
 {
 	Sim__World__Again m = SIM__WORLD__AGAIN__INIT;
@@ -182,7 +182,7 @@ static int on_bye(struct side *s, const Sim__World__Bye *m, struct side_event *r
 	return 1;
 }
 
-/* With datagrams it may be late: there a cell without a section in a tick has left. */
+/* With datagrams it may be late, and is ignored: there a cell without a section in a tick has left. */
 static int on_leave(struct side *s, const Sim__World__Leave *m)
 {
 	if (s->udp.d)
@@ -238,11 +238,11 @@ static int on_frame(struct side *s, const struct frame *f, struct side_event *re
 	int r;
 
 	if (s->state == SIDE_HELLO && f->code != FRAME_WELCOME && f->code != FRAME_REFUSED)
-		return err_set(-EBADMSG, "what listens there is no world's server of version %u", PROTOCOL);
+		return err_set(-EBADMSG, "the peer is not a world server of version %u", PROTOCOL);
 	if (f->code == FRAME_SECTION)
 		return side_take_section(s, f->body, f->len, false);
 	if (!d)
-		return 0; /* of a later version */
+		return 0; /* sent by a later version */
 	s->message = protobuf_c_message_unpack(d, NULL, f->len, f->body);
 	if (!s->message)
 		return bad("a frame that is no protobuf");
@@ -271,7 +271,7 @@ int side_next(struct side *s, struct side_event *ret)
 			r = side_udp_tick(s, ret);
 	}
 	if (e < 0)
-		return s->state == SIDE_HELLO ? err_set(-EBADMSG, "what listens there is no world's server")
-					      : bad("a frame of a length that none has");
+		return s->state == SIDE_HELLO ? err_set(-EBADMSG, "the peer is not a world server")
+					      : bad("a frame with an invalid length");
 	return r;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* side.h: the objects that a client says, and how it says them again. */
+/* side.h: the client's own objects, and sending them again. */
 #include <errno.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ static uint32_t place_of(const struct side *s, uint64_t id)
 	return low;
 }
 
-/* By its number, or whole. */
+/* By its number, or its whole id. */
 static struct own *find(const struct side *s, uint64_t id)
 {
 	bool made_here = !is_number(id) && id >> 40 == s->connection;
@@ -90,7 +90,7 @@ void side_own_finish(struct side *s)
 	mem_free(s->own);
 }
 
-/* ---- what is said ---- */
+/* ---- sending ---- */
 
 static void write_object(const struct side *s, const struct own *o, bool with_body, struct wire_buf *b)
 {
@@ -105,8 +105,8 @@ static void write_object(const struct side *s, const struct own *o, bool with_bo
 }
 
 /*
- * By datagram, where nobody waits for it: who regulates has promised that all of it counts. Until the server is known to have the body, each
- * statement has it.
+ * Sends by datagram, unless time waits for this client: a regulating one has promised that everything it puts counts.
+ * Until the server is known to have the body, each message contains it.
  */
 static bool say_by_datagram(struct side *s, const struct own *o)
 {
@@ -177,7 +177,7 @@ static int check(const struct side *s, const struct side_object *o)
 		return err_set(-EPERM,
 			       "an observer has no objects, and the access list of the server makes this host one");
 	if (!may_say(s, o->code))
-		return err_set(-EINVAL, "object %llu: code %u is none of an object, or not among own_codes",
+		return err_set(-EINVAL, "object %llu: code %u is not an object code, or not among own_codes",
 			       (unsigned long long)o->id, o->code);
 	if (is_number(o->id) && s->objects && o->id >= s->objects)
 		return err_set(-ERANGE, "object %llu: this server's numbers are less than %u",
@@ -185,7 +185,7 @@ static int check(const struct side *s, const struct side_object *o)
 	return 0;
 }
 
-/* The body that is to be: a reference. Returns 1 when it is another. */
+/* *ret: a reference to the object's new body. Returns 1 if it differs from the old one. */
 static int body_of(const struct side_object *o, const struct own *was, struct body **ret)
 {
 	struct body *old = was ? was->body : NULL;
@@ -199,7 +199,7 @@ static int body_of(const struct side_object *o, const struct own *was, struct bo
 	if (r == -ENOMEM)
 		return err_nomem();
 	return r < 0 ? err_set(r, "object %llu: its body is %s", (unsigned long long)o->id,
-			       r == -E2BIG ? "longer than 32768 bytes" : "no protobuf")
+			       r == -E2BIG ? "longer than 32768 bytes" : "not protobuf")
 		     : 1;
 }
 
@@ -213,11 +213,11 @@ static int own_of(struct side *s, uint64_t id, struct own **ret)
 	return add(s, id, ret);
 }
 
-/* One that is put for the first time, or after it was removed, is another one than it was. */
+/* An object that is put for the first time, or after it was removed, is a new one. */
 static int begin_life(struct own *o)
 {
 	if (o->away)
-		return err_set(-EBUSY, "object %llu was given away and is there still: take another number",
+		return err_set(-EBUSY, "object %llu was given to another host and still exists: take another number",
 			       (unsigned long long)o->id);
 	if (o->generation == GENERATION_MAX)
 		return err_set(-ENOSPC, "object %llu: this number was removed 65535 times; take another",
@@ -266,14 +266,14 @@ int side_remove(struct side *s, uint64_t id)
 	int r = 0;
 
 	if (!o || !o->there)
-		return err_set(-ENOENT, "object %llu: this client has none", (unsigned long long)id);
+		return err_set(-ENOENT, "this client has no object %llu", (unsigned long long)id);
 	o->there = false;
 	body_unref(o->body);
 	o->body = NULL;
 	if (s->state == SIDE_IN && !s->learns)
 		r = say_gone(s, o);
 	else
-		o->gone_unsaid = !s->learns; /* while it learns it was not said either */
+		o->gone_unsaid = !s->learns; /* while it learns, the object was not sent either */
 	if (!is_number(o->id) && !o->gone_unsaid)
 		drop(s, o);
 	return r;
@@ -288,9 +288,9 @@ uint64_t side_id(const struct side *s, uint64_t id)
 	return o && s->connection ? whole_id(s, o) : 0;
 }
 
-/* ---- again ---- */
+/* ---- sending again ---- */
 
-/* The server lost it: it is created again, now, for its last moment may be long ago. */
+/* The server has lost it: it is created again, with the present time, as its last state may be long ago. */
 static int make_anew(struct side *s, struct own *o)
 {
 	int r = begin_life(o);
@@ -300,7 +300,7 @@ static int make_anew(struct side *s, struct own *o)
 	return r < 0 ? r : say(s, o, true);
 }
 
-/* One that was handed over, and of which nothing was said since, has no code here: it is as its last owner left it. */
+/* An object that was handed over and not put since has no code here: it stays as its last owner left it. */
 static int say_again(struct side *s, struct own *o, bool again)
 {
 	int r = 0;
@@ -372,7 +372,7 @@ void side_own_gone(struct side *s, uint64_t id)
 		o->away = false;
 }
 
-/* ---- what an earlier process has left ---- */
+/* ---- objects of an earlier process ---- */
 
 static int learn(struct side *s, uint64_t id)
 {

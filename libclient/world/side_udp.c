@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * side.h: datagrams, next to the connection ("Datagrams" in schemas/wire/world.md). A tick counts when its Heartbeat and as many Sections as that says are here,
- * in whatever order and by whichever way they came.
+ * side.h: datagrams, beside the connection ("Datagrams" in schemas/wire/world.md). A tick counts when its Heartbeat and
+ * as many Sections as that announces have come, in any order and by either way.
  */
 #include <errno.h>
 
@@ -9,11 +9,11 @@
 #include "mem.h"
 #include "side_private.h"
 
-#define SILENT_DUR_NS INT64_C(1000000000) /* nothing has come for so long: all goes by the connection */
+#define SILENT_DUR_NS INT64_C(1000000000) /* after so long without a datagram everything goes over TCP */
 #define PING_DUR_NS   INT64_C(250000000)
-#define MAKING_MAX    (8u << 20) /* bytes of frames in the making */
+#define MAKING_MAX    (8u << 20) /* bytes of incomplete frames */
 
-/* ---- frames that come ---- */
+/* ---- received frames ---- */
 
 static int on_beat(struct side *s, const void *body, size_t len)
 {
@@ -48,7 +48,7 @@ static void on_acked(void *user, uint64_t tag)
 
 static void on_lost(void *user, uint64_t tag)
 {
-	(void)user; /* the next statement says it again */
+	(void)user; /* the next put contains the body again */
 	(void)tag;
 }
 
@@ -62,7 +62,7 @@ void side_udp_beat(struct side *s, const struct side_beat *b)
 		*at = *b;
 }
 
-/* In the order of ticks; one that is late is passed over. */
+/* In the order of ticks; a late one is skipped. */
 int side_udp_tick(struct side *s, struct side_event *ret)
 {
 	const struct side_beat *first = NULL;
@@ -95,7 +95,7 @@ int side_udp_begin(struct side *s, const Sim__World__Welcome *m)
 	if (!s->o.datagrams || !m->udp_port)
 		return 0;
 	if (m->udp_port > 65535 || m->udp_key_to_server.len != PACKET_KEY || m->udp_key_to_client.len != PACKET_KEY)
-		return err_set(-EBADMSG, "the world's server sent a Welcome with keys or a port that are none");
+		return err_set(-EBADMSG, "the world's server sent a Welcome with invalid datagram keys or port");
 	r = datagram_create(&o, &s->udp.d);
 	if (r < 0)
 		return err_set(r, "datagrams: %s", r == -ENOMEM ? "no memory" : "libsodium does not start");
@@ -133,7 +133,7 @@ int side_datagrams(struct side *s, int64_t now_mono_ns, struct datagram_out *ret
 	return s->udp.d ? datagram_output(s->udp.d, now_mono_ns, ret) : 0;
 }
 
-/* A ping now and then keeps the way open, and tells the server that it is. */
+/* A regular ping keeps the network path open, and tells the server so. */
 int64_t side_turn(struct side *s, int64_t now_mono_ns)
 {
 	int64_t next;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim/world.h: the bodies of vehicles, with their parts. What is a list of numbers may be packed or not. Pure, any thread. */
+/* sim/world.h: the bodies of vehicles, with their parts. Lists of numbers may be packed or not. Pure, any thread. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static void end(struct list *l, struct wire_buf *b, unsigned field)
 	l->at = l->data;
 }
 
-/* The shorter way about; none: no turn. */
+/* Appends a rotation, normalised; all zeros: no rotation. */
 static void add_rotation(struct list *l, const double q[4])
 {
 	double sum = 0;
@@ -120,7 +120,7 @@ int sim_world_vehicle_write(const struct sim_world_vehicle *v, const struct sim_
 
 /* ---- reading ---- */
 
-/* The numbers of a field, by value; packed or one alone. False: malformed, or the end of what fn takes. */
+/* Calls fn with the numbers of a field; packed or a single one. False: malformed, or fn has no room for more. */
 static bool each(const struct wire_field *f, bool (*fn)(void *user, uint64_t v), void *user)
 {
 	struct wire_cursor c = wire_cursor(f->data, f->type == WIRE_LENGTH ? f->value : 0);
@@ -135,8 +135,8 @@ static bool each(const struct wire_field *f, bool (*fn)(void *user, uint64_t v),
 }
 
 struct parts {
-	struct sim_world_part *at;                /* room for `room` */
-	size_t room, kinds, positions, rotations; /* numbers so far */
+	struct sim_world_part *at;                /* has `room` entries */
+	size_t room, kinds, positions, rotations; /* numbers read so far */
 };
 
 static bool take_kind(void *user, uint64_t v)
@@ -166,7 +166,7 @@ static bool take_rotation(void *user, uint64_t v)
 	return ++p->rotations <= 4 * SIM_WORLD_PARTS_MAX;
 }
 
-/* A list may be absent, or is of all parts. */
+/* Whether each list is absent, or has an entry for all n parts. */
 static bool lists_agree(const struct parts *p, size_t n)
 {
 	return p->kinds == n && (!p->positions || p->positions == 3 * n) && (!p->rotations || p->rotations == 4 * n);
@@ -233,7 +233,8 @@ int sim_world_vehicle_read(const void *body, size_t size, struct sim_world_vehic
 	while (right && wire_next(&c, &f))
 		right = read_field(&f, &v, &p, &acc);
 	if (!right || c.bad || !lists_agree(&p, p.kinds))
-		return err_set(-EBADMSG, "the body of a vehicle is no protobuf, or has parts whose lists do not agree");
+		return err_set(-EBADMSG,
+			       "the body of a vehicle is not protobuf, or its lists of parts have different lengths");
 	memcpy(v.acceleration, acc.v, sizeof(acc.v));
 	v.n_parts = p.kinds;
 	*ret = v;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protobuf's wire format where protobuf-c would be too slow, or where the definition is not known: rows of sections, and the fields of
- * foreign bodies. Appends to a buffer that grows; reads in place and trusts nothing. Thread: the owner's of buffer and cursor.
+ * Protobuf's wire format where protobuf-c would be too slow, or the definition is not known: rows of sections, and
+ * fields of unknown bodies. Appends to a buffer that grows; reads in place and checks everything. Thread: the owner's
+ * of buffer and cursor.
  */
 #ifndef WORLD_WIRE_H
 #define WORLD_WIRE_H
@@ -17,12 +18,12 @@ enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2, WIRE_FIXED3
 struct wire_buf {
 	uint8_t *data; /* owned */
 	size_t len, size;
-	bool failed; /* no memory: what was appended is not whole */
-	bool fixed;  /* data is somebody's, and does not grow: what may not fit fails */
+	bool failed; /* out of memory: the appended data is incomplete */
+	bool fixed;  /* data is not owned and does not grow: appending beyond it fails */
 };
 
 void wire_buf_finish(struct wire_buf *b);
-/* Room for n bytes at data + len, or NULL with failed set. */
+/* Reserves n bytes at data + len, or returns NULL with failed set. */
 uint8_t *wire_room(struct wire_buf *b, size_t n);
 void wire_append(struct wire_buf *b, const void *p, size_t n);
 
@@ -34,7 +35,7 @@ static inline int64_t wire_unzigzag(uint64_t v)
 {
 	return (int64_t)(v >> 1 ^ (~(v & 1) + 1));
 }
-/* Into WIRE_VARINT_MAX bytes of room; returns the place behind it. */
+/* Writes to at least WIRE_VARINT_MAX bytes at `at`; returns the end of what it wrote. */
 static inline uint8_t *wire_put(uint8_t *at, uint64_t v)
 {
 	while (v >= 0x80) {
@@ -46,7 +47,7 @@ static inline uint8_t *wire_put(uint8_t *at, uint64_t v)
 }
 void wire_u64(struct wire_buf *b, unsigned field, uint64_t v);
 void wire_fixed64(struct wire_buf *b, unsigned field, uint64_t v);
-/* A message whose fields 1 to n are these, those that are 0 left out; nothing where all are. n: at most 13. */
+/* Appends a message whose fields 1 to n are v, without those that are 0; nothing if all are. n: at most 13. */
 void wire_doubles(struct wire_buf *b, unsigned field, const double *v, unsigned n);
 void wire_bytes(struct wire_buf *b, unsigned field, const void *p, size_t n);
 
@@ -54,15 +55,15 @@ void wire_bytes(struct wire_buf *b, unsigned field, const void *p, size_t n);
 
 struct wire_cursor {
 	const uint8_t *at, *end;
-	bool bad; /* malformed: nothing further is read */
+	bool bad; /* malformed: nothing more is read */
 };
 
 struct wire_field {
 	uint32_t number;
 	enum wire_type type;
-	uint64_t value;       /* of WIRE_VARINT, WIRE_FIXED64, WIRE_FIXED32; the length of WIRE_LENGTH */
-	const uint8_t *data;  /* of WIRE_LENGTH */
-	const uint8_t *begin; /* of its tag */
+	uint64_t value;       /* for WIRE_VARINT, WIRE_FIXED64, WIRE_FIXED32; the length for WIRE_LENGTH */
+	const uint8_t *data;  /* for WIRE_LENGTH */
+	const uint8_t *begin; /* where its tag begins */
 };
 
 static inline struct wire_cursor wire_cursor(const void *p, size_t n)
@@ -72,7 +73,7 @@ static inline struct wire_cursor wire_cursor(const void *p, size_t n)
 	return (struct wire_cursor){ .at = at, .end = n ? at + n : at };
 }
 bool wire_varint(struct wire_cursor *c, uint64_t *ret);
-/* False: the end, or malformed (groups are, too: proto3 has none). */
+/* Reads the next field. False: the end, or malformed (so are groups: proto3 has none). */
 bool wire_next(struct wire_cursor *c, struct wire_field *ret);
 
 #endif

@@ -92,7 +92,7 @@ void *arena_grow(struct arena *a, void *array, size_t n, size_t elem_size)
 {
 	void *bigger;
 
-	/* Full exactly at 0 and at powers of two: no capacity to remember. */
+	/* The array is full exactly at 0 and at powers of two, so no capacity is stored. */
 	if (n & (n - 1))
 		return array;
 	bigger = arena_alloc(a, (n ? n * 2 : 1) * elem_size);

@@ -13,7 +13,7 @@ void *arena_alloc(struct arena *a, size_t size);              /* zeroed, aligned
 char *arena_text(struct arena *a, const char *s, size_t len); /* NUL-terminated copy */
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Append room for one element to an array of n; returns the array's new place, NULL: no memory. */
+/* Makes room for one more element in an array of n; returns the array's new address, NULL: no memory. */
 void *arena_grow(struct arena *a, void *array, size_t n, size_t elem_size);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What cannot become C: see emit.h. The header is also read by C++ compilers, so their words count too. */
+/*
+ * Checks which names cannot be used in C: see emit.h. C++ compilers read the header too, so their keywords count as
+ * well.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>

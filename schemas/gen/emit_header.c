@@ -6,7 +6,7 @@
 #include "gen/emit.h"
 #include "msg/typedesc.h"
 
-/* A comment inside a comment must not end it. */
+/* A comment within a comment must not end it. */
 static void comment(FILE *f, const char *text)
 {
 	fputs("/* ", f);
@@ -209,7 +209,7 @@ static void emit_accessors(FILE *f, const struct sim_type *t)
 	}
 }
 
-/* Whether spans hide behind a field: in elements, nested structs, or several strings. */
+/* Whether a field contains further spans: in elements, nested structs, or several strings. */
 static bool deep(const struct sim_field *a)
 {
 	if (a->type)
@@ -266,7 +266,9 @@ static void emit_init(FILE *f, const struct sim_type *t)
 	fprintf(f, "%" PRIu32 ");\n}\n\n", t->align);
 }
 
-/* "#include" of what a half or a type nests; what a service's request has included is left out for its response. */
+/*
+ * Writes "#include" for the types nested in a type or half; for a response without those that its request has included.
+ */
 static void emit_includes(FILE *f, const struct sim_type *t, const struct sim_type *before)
 {
 	for (uint32_t i = 0; i < t->n_fields; i++) {

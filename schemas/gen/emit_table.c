@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The field table of a type, as the header has it: see emit.h. Initialisers in order, without names: C++17 reads them too. */
+/*
+ * The field table of a type in the header: see emit.h. Initialisers in order, without names: so C++17 compiles them
+ * too.
+ */
 #include <inttypes.h>
 
 #include "gen/emit.h"
 #include "msg/typedesc.h"
 
-/* The layout that the compiler sees must be the one that the hash and the JSON readers stand for. */
+/* The compiler's layout must be the one that the hash and the JSON readers assume. */
 static void emit_asserts(FILE *f, const struct sim_type *t)
 {
 	for (uint32_t i = 0; i < t->n_fields; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What header and field table are written with: templates, names, strings. See emit.h. */
+/* Helpers to write headers and field tables: templates, names, strings. See emit.h. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <string.h>

@@ -10,9 +10,9 @@
 #include "gen/arena.h"
 #include "msg/typedesc.h"
 
-#define COMMENT_MAX 4096 /* bytes after which further comment lines are left out */
+#define COMMENT_MAX 4096 /* bytes after which further comment lines are dropped */
 
-struct cut { /* a piece of the text */
+struct cut { /* a part of the text */
 	const char *s;
 	size_t len;
 };
@@ -23,7 +23,7 @@ struct parser {
 	struct msgdef_error *err;
 	int line;
 	char *above;    /* comment lines since the last declaration or empty line, joined; NULL: none */
-	bool head_done; /* the definition's own comment is behind us */
+	bool head_done; /* the position is after the definition's own comment */
 };
 
 /* clang-format off */
@@ -51,7 +51,7 @@ __attribute__((format(printf, 2, 3))) static int fail(struct parser *p, const ch
 	return -EINVAL;
 }
 
-/* ---- pieces ---- */
+/* ---- parts of the text ---- */
 
 static bool blank(char c)
 {
@@ -164,7 +164,7 @@ static int parse_nested(struct parser *p, struct cut base, struct msgdef_type *t
 		name = (struct cut){ slash + 1, base.len - package.len - 1 };
 		if (!typedesc_ident_ok(package.s, package.len))
 			return fail(p, "'%.*s' is not a package name", shown(package), package.s);
-		if (starts(name, "msg/")) /* the long form of ROS 2 */
+		if (starts(name, "msg/")) /* ROS 2's long form */
 			name = (struct cut){ name.s + 4, name.len - 4 };
 	}
 	if (!typedesc_ident_ok(name.s, name.len))
@@ -239,7 +239,7 @@ static size_t value_len(struct cut c)
 	return n < c.len ? n + 1 : c.len;
 }
 
-/* A quoted string without its quotes; \\ and an escaped quote are the escapes. */
+/* A quoted string without its quotes; the escapes are \\ and an escaped quote. */
 static const char *unquote(struct parser *p, struct cut c)
 {
 	char *out = arena_alloc(p->arena, c.len + 1);
@@ -259,7 +259,7 @@ static int check_value(struct parser *p, const struct msgdef_constant *c)
 	enum sim_kind kind = typedesc_kind(prim_names[c->type.prim], strlen(prim_names[c->type.prim]));
 	int r;
 
-	if (c->type.prim == MSGDEF_BYTE || c->type.prim == MSGDEF_CHAR) /* int8 in ROS 1, uint8 in ROS 2: take both */
+	if (c->type.prim == MSGDEF_BYTE || c->type.prim == MSGDEF_CHAR) /* int8 in ROS 1, uint8 in ROS 2: accept both */
 		kind = c->raw[0] == '-' ? SIM_KIND_INT8 : SIM_KIND_UINT8;
 	else if (c->type.prim == MSGDEF_WSTRING)
 		kind = SIM_KIND_STRING;
@@ -275,7 +275,7 @@ static int check_value(struct parser *p, const struct msgdef_constant *c)
 	return 0;
 }
 
-/* A declaration's own comment, else the lines right above it. */
+/* A declaration's own comment, else the lines directly above it. */
 static const char *comment_for(struct parser *p, struct cut tail)
 {
 	if (tail.len)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parser of message definitions: the .msg syntax of ROS 1 and ROS 2, one text in, one tree out.
- * It knows nothing of files, of nested definitions or of C: those are resolve.c and emit_*.c. Names stay
- * qualified by package and numbers keep their text, so that other generators can stand on the same tree.
+ * The parser of message definitions: the .msg syntax of ROS 1 and ROS 2, one text in, one tree out. It knows nothing of
+ * files, of nested definitions or of C: those are resolve.c and emit_*.c. Names keep their package and numbers their
+ * text, so that other generators can use the same tree.
  *
  *   definition = { line }                       one declaration a line
  *   field      = type name [default] [comment]
  *   constant   = type NAME "=" value [comment]  of a string without quotes: the rest of the line
  *   type       = base [ "[" "]" | "[" n "]" | "[<=" n "]" ]
  *   base       = primitive | "string" [ "<=" n ] | "wstring" [ "<=" n ] | [package "/"] Name
- *   comment    = "#" text                       a field without one takes the comment lines right above it
+ *   comment    = "#" text                       a field without one takes the comment lines directly above it
  *
- * Thread: one tree is one thread's. All memory belongs to the caller's arena.
+ * Thread: a tree is used by one thread. All memory belongs to the caller's arena.
  */
 #ifndef MSGDEF_H
 #define MSGDEF_H
@@ -25,7 +25,7 @@ struct arena;
 #define MSGDEF_TEXT_MAX  (256u * 1024) /* bytes of one definition */
 #define MSGDEF_COUNT_MAX 16777216u     /* elements of a fixed array, and any bound */
 
-/* The primitives of .msg files. BYTE and CHAR exist for ROS; TIME and DURATION are ROS 1's and ours. */
+/* The primitives of .msg files. BYTE and CHAR exist for ROS; TIME and DURATION for ROS 1 and simd. */
 /* clang-format off */
 #define MSGDEF_PRIMS(X) \
 	X(BOOL, "bool") X(BYTE, "byte") X(CHAR, "char") \
@@ -47,7 +47,7 @@ enum msgdef_array { MSGDEF_ONE, MSGDEF_FIXED, MSGDEF_BOUNDED, MSGDEF_VARIABLE };
 
 struct msgdef_type {
 	enum msgdef_prim prim;
-	const char *package; /* of a nested type; NULL: the definition named none */
+	const char *package; /* of a nested type; NULL: the definition gives no package */
 	const char *name;    /* of a nested type */
 	uint32_t string_max; /* of string<=n; 0: none */
 	enum msgdef_array array;
@@ -66,15 +66,15 @@ struct msgdef_constant {
 	struct msgdef_type type;
 	const char *name;
 	const char *comment;
-	const char *raw; /* value as written, trimmed */
-	const char *all; /* what ROS 1 takes for the value: of a string all that stands behind the "=", also a comment */
-	const char *value; /* value; of a string: without its quotes */
+	const char *raw;   /* value as written, trimmed */
+	const char *all;   /* the value as in ROS 1: for a string everything after "=", also a comment */
+	const char *value; /* value; for a string without its quotes */
 	int line;
 };
 
 struct msgdef {
 	const char *package, *name;
-	const char *comment; /* the comment block that the text begins with, if an empty line ends it; else "" */
+	const char *comment; /* the comment block at the beginning of the text, if an empty line ends it; else "" */
 	struct msgdef_field *fields;
 	uint32_t n_fields;
 	struct msgdef_constant *constants;
@@ -86,7 +86,7 @@ struct msgdef_error {
 	char text[256]; /* the reason, without file and line */
 };
 
-/* Parse `len` bytes. Borrows the texts. Errors: -EINVAL with ret_err filled in, -ENOMEM. */
+/* Parses `len` bytes. Borrows the texts. Errors: -EINVAL with ret_err filled in, -ENOMEM. */
 int msgdef_parse(struct arena *arena, const char *package, const char *name, const char *text, size_t len,
 		 struct msgdef_error *ret_err, struct msgdef **ret);
 

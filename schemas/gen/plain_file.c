@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See plain_file.h. What is left out makes lengths smaller, so nothing of the copy lies behind what it is read from. */
+/* See plain_file.h. Omitting fields only makes lengths smaller, so the copy never overtakes its source. */
 #include "gen/plain_file.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ static size_t put_varint(uint64_t v, uint8_t out[10])
 	return n;
 }
 
-/* Where a field of that wire type ends; NULL: not within the message. len: of the bytes that it holds, at its end. */
+/* The end of a field of that wire type; NULL: beyond the message. len: length of its content, which ends there. */
 static const uint8_t *end_of(uint64_t wire, const uint8_t *at, const uint8_t *end, uint64_t *len)
 {
 	*len = wire == 1 ? 8 : wire == 5 ? 4 : 0;
@@ -60,7 +60,7 @@ static const uint8_t *end_of(uint64_t wire, const uint8_t *at, const uint8_t *en
 
 static bool copy(const uint8_t *at, const uint8_t *end, enum kind kind, unsigned depth, uint8_t **out);
 
-/* A message within: its key is written already. */
+/* Copies a nested message, whose key is already written. */
 static bool copy_within(const uint8_t *at, size_t len, enum kind kind, unsigned depth, uint8_t **out)
 {
 	uint8_t head[10], *body = *out + put_varint(len, head), *to = body;

@@ -8,7 +8,7 @@
 
 #define CLOSURE_MAX 128
 
-struct closure { /* what a type nests, each once */
+struct closure { /* the types nested in a type, each once */
 	const struct typeset_entry *entry[CLOSURE_MAX];
 	unsigned n;
 };
@@ -34,7 +34,7 @@ const struct typeset_entry *rosdef_nested(const struct typeset *s, const struct 
 		if (strcmp(n->def->package, package_of(e->def, t)) == 0 && strcmp(n->def->name, t->name) == 0)
 			return n;
 	}
-	abort(); /* a resolved set holds everything that its types nest */
+	abort(); /* a resolved set contains everything that its types nest */
 }
 
 const char *rosdef_kind(const struct typeset_entry *e)
@@ -99,7 +99,7 @@ static int md5_field(const struct typeset *s, const struct typeset_entry *e, con
 	return 0;
 }
 
-/* The text over which ROS 1 computes its sum. */
+/* The text from which ROS 1 computes its md5 sum. */
 static int md5_text(const struct typeset *s, const struct typeset_entry *e, FILE *f)
 {
 	const char *sep = "";
@@ -261,7 +261,7 @@ void rosdef_text(const struct typeset *s, const struct typeset_entry *e, enum ro
 			fputc('=', f);
 		fprintf(f, "\nMSG: %s/%s\n", c.entry[i]->def->package, c.entry[i]->def->name);
 		if (flavour == ROSDEF_ROS1 && c.entry[i]->def->n_fields + c.entry[i]->def->n_constants == 0)
-			fputc('\n', f); /* genpy takes the line end in front of a rule for a part of the rule */
+			fputc('\n', f); /* genpy takes the newline before a rule for a part of the rule */
 		text_of(c.entry[i], flavour, f);
 	}
 }

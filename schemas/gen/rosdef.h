@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ROS computes from a definition: the md5 sum of ROS 1, the type hash of ROS 2 (RIHS01) and the full
- * definition text that both send along. Pure functions of a resolved set; one thread's.
+ * What ROS computes from a definition: the md5 sum of ROS 1, the type hash of ROS 2 (RIHS01) and the full definition
+ * text that both transmit. Pure functions of a resolved set; one thread's.
  */
 #ifndef ROSDEF_H
 #define ROSDEF_H
@@ -16,10 +16,10 @@ enum rosdef_flavour { ROSDEF_ROS1, ROSDEF_ROS2 };
 
 #define ROSDEF_RIHS_MAX (7 + SHA256_DIGEST_STRING_LENGTH) /* "RIHS01_", digits, NUL */
 
-/* Errors: -ENOMEM; -ENOTSUP the type uses what ROS 1 has not (bounds, wstring). */
+/* Errors: -ENOMEM; -ENOTSUP the type uses a feature that ROS 1 lacks (bounds, wstring). */
 int rosdef_md5(const struct typeset *s, const struct typeset_entry *e, char ret[MD5_DIGEST_STRING_LENGTH]);
 
-/* Of a service: the sum over the texts of both halves, one after the other. Errors as above. */
+/* For a service: the sum over the texts of both halves, one after the other. Errors as above. */
 int rosdef_service_md5(const struct typeset *of_request, const struct typeset_entry *request,
 		       const struct typeset *of_response, const struct typeset_entry *response,
 		       char ret[MD5_DIGEST_STRING_LENGTH]);
@@ -27,20 +27,20 @@ int rosdef_service_md5(const struct typeset *of_request, const struct typeset_en
 /* Errors: -ENOMEM. */
 int rosdef_rihs01(const struct typeset *s, const struct typeset_entry *e, char ret[ROSDEF_RIHS_MAX]);
 
-/* The definition in canonical form and, after lines of "=", all that it nests. */
+/* Writes the definition in canonical form and, after lines of "=", the definitions nested in it. */
 void rosdef_text(const struct typeset *s, const struct typeset_entry *e, enum rosdef_flavour flavour, FILE *f);
 
-/* The definition alone, in the form of ROS 2. */
+/* Writes only the definition, in ROS 2 form. */
 void rosdef_own_text(const struct typeset_entry *e, FILE *f);
 
-/* ROSDEF_ROS1 knows times as primitives: MSGDEF_TIME or MSGDEF_DURATION of a nested builtin_interfaces type. */
+/* For ROSDEF_ROS1, where times are primitives: MSGDEF_TIME or MSGDEF_DURATION of a nested builtin_interfaces type. */
 enum msgdef_prim rosdef_time(const struct msgdef *d, const struct msgdef_type *t);
 
 /* The entry of a field's nested type. */
 const struct typeset_entry *rosdef_nested(const struct typeset *s, const struct typeset_entry *e,
 					  const struct msgdef_type *t);
 
-/* "msg" or, of a file in a folder srv/ or action/, "srv" or "action". */
+/* "msg" or, for a file in a directory srv/ or action/, "srv" or "action". */
 const char *rosdef_kind(const struct typeset_entry *e);
 
 #endif

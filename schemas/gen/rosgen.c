@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rosgen ROOT OUT FILE...: the definitions below ROOT (<package>/{msg,srv,action}/<Name>.msg) as text, OUT/definitions.c of
- * ros/ros_definition.h, and those that ROOT/tables lists as the tables of ros/ros_type.h, OUT/ros1_types.c and
- * OUT/ros2_types.c. A definition that ROS 1 has in other words, or alone, stands in ROOT/ros1/.
+ * rosgen ROOT OUT FILE...: writes the definitions below ROOT (<package>/{msg,srv,action}/<Name>.msg) as text,
+ * OUT/definitions.c of ros/ros_definition.h, and those listed in ROOT/tables as the tables of ros/ros_type.h,
+ * OUT/ros1_types.c and OUT/ros2_types.c. A definition that differs in ROS 1, or exists only there, is in ROOT/ros1/.
  * Errors: one line "file:line: reason" on stderr, exit status 1, nothing is written.
  */
 #include <ctype.h>
@@ -37,7 +37,7 @@ static bool listed(const char *list, const char *rel)
 	return false;
 }
 
-/* Of ROS 1 the file in ROOT/ros1/ stands for the one of the same name. */
+/* For ROS 1 the file in ROOT/ros1/ replaces the one of the same name. */
 static int add_file(struct table *t, const char *root, const char *file)
 {
 	const char *rel = file + strlen(root) + 1;
@@ -191,7 +191,7 @@ static int write_table(struct table *t)
 	fputs("/* SPDX-License-Identifier: Apache-2.0 */\n/* Written by rosgen: change the definitions, not this. */\n"
 	      "#include \"ros/ros_type.h\"\n\n",
 	      t->f);
-	for (unsigned i = 0; r == 0 && i < t->n; i++) /* in the set's order: nested ones first */
+	for (unsigned i = 0; r == 0 && i < t->n; i++) /* in the set's order: nested types first */
 		r = write_type(t, typeset_entry(t->set, i));
 	fprintf(t->f, "\nconst struct ros_type *const %s_types[] = {\n", prefix(t));
 	for (unsigned i = 0; i < t->n; i++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See rostexts.h. The object is a struct with one array of characters a definition, "package/Name\0kind\0text\0"; two sorted arrays of
- * offsets are the indexes of ROS 1 and ROS 2. So nothing in it is a pointer, and a program that has it starts no later for it.
+ * See rostexts.h. The object is a struct with one character array per definition, "package/Name\0kind\0text\0"; two
+ * sorted arrays of offsets are the indexes of ROS 1 and ROS 2. So it contains no pointers, and does not delay the start
+ * of programs that link it.
  */
 #include "gen/rostexts.h"
 
@@ -17,8 +18,8 @@
 
 struct text {
 	char name[2 * TYPEDESC_IDENT_MAX + 2];
-	bool ros1; /* the form, or the type, is of ROS 1 alone */
-	char *c;   /* the member's value, as C has it */
+	bool ros1; /* the form, or the type, exists only in ROS 1 */
+	char *c;   /* the struct member's value as C text */
 	size_t len, size;
 };
 
@@ -76,7 +77,7 @@ static int read_text(const char *root, const char *file, struct text *t)
 	return r;
 }
 
-/* Of two of the same name that of ROS 1 is the second. */
+/* Of two definitions with one name that of ROS 1 comes second. */
 static int by_name(const void *a, const void *b)
 {
 	const struct text *x = a, *y = b;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* setgen: protoc's FileDescriptorSet on stdin to one of plain files (plain_file.h) on stdout. Exit status 1: it is none. */
+/*
+ * setgen: converts protoc's FileDescriptorSet on stdin to one of plain files (plain_file.h) on stdout. Exit status 1:
+ * the input is malformed.
+ */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,7 +13,7 @@
 
 static uint8_t set[SET_SIZE_MAX], file[SET_SIZE_MAX];
 
-/* A varint; SIZE_MAX: the set ends in it. */
+/* Reads a varint; SIZE_MAX: the set ends within it. */
 static size_t length_at(size_t *at, size_t size)
 {
 	size_t v = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * simgen: definitions of messages (.msg) and services (.srv) to C. For each file asked for: <outdir>/<package>/msg/<Name>.h
- * (of a service: srv/) with the structs, their accessors and field tables. An error in a definition is one line "file:line: reason" on
- * stderr and exit status 1; nothing is written then. Wrong usage: exit status 2.
- * A file whose content would not change is left alone, so that nothing is rebuilt for it.
+ * simgen: translates definitions of messages (.msg) and services (.srv) to C. For each requested file:
+ * <outdir>/<package>/msg/<Name>.h (for a service: srv/) with the structs, their accessors and field tables. An error in
+ * a definition is one line "file:line: reason" on stderr and exit status 1; then nothing is written. Wrong usage: exit
+ * status 2. A file whose content would not change is left alone, so that nothing is rebuilt for it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,7 +21,7 @@
 /* ---- command line ---- */
 
 struct options {
-	const char *package; /* NULL: from the folder */
+	const char *package; /* NULL: from the directory */
 	const char *outdir;
 	bool list, strict, hash;
 	struct opt_strings include, files;
@@ -67,7 +67,7 @@ static bool same_content(const char *path, const char *text, size_t len)
 	return same;
 }
 
-/* dir/file, unless it is there with that content. */
+/* Writes dir/file, unless it already has that content. */
 static int write_file(const char *dir, const char *file, const char *text, size_t len)
 {
 	char *path = mem_printf("%s/%s", dir, file);
@@ -82,7 +82,7 @@ static int write_file(const char *dir, const char *file, const char *text, size_
 	return r;
 }
 
-/* One of the writers of emit.h, into memory and then to <outdir>/<package>/<kind>/<name>.h. */
+/* A writer of emit.h, to memory and then to <outdir>/<package>/<kind>/<name>.h. */
 struct output {
 	const struct typeset *set;
 	const struct typeset_entry *e;   /* a type, */

@@ -24,13 +24,13 @@ struct typeset {
 	struct arena *arena;
 	struct search *search;
 	unsigned n_search;
-	struct typeset_entry *entries[TYPES_MAX]; /* in the order they were met */
+	struct typeset_entry *entries[TYPES_MAX]; /* in the order in which they were found */
 	unsigned n_entries;
 	const struct typeset_entry *order[TYPES_MAX];
 	unsigned n_order;
 	struct typeset_service *services[SERVICES_MAX];
 	unsigned n_services;
-	typeset_source_fn source; /* NULL: files alone */
+	typeset_source_fn source; /* NULL: only files */
 	void *source_arg;
 	bool strict, ros;
 	unsigned depth;
@@ -84,7 +84,7 @@ const struct typeset_entry *typeset_entry(const struct typeset *s, unsigned i)
 	return i < s->n_order ? s->order[i] : NULL;
 }
 
-/* "path:line: reason", "path: reason" for line 0. The first reason is kept: it is the cause of the rest. */
+/* "path:line: reason", "path: reason" for line 0. Only the first reason is kept: it is the cause of the rest. */
 __attribute__((format(printf, 5, 6))) static int fail(struct typeset *s, int err, const char *path, int line,
 						      const char *fmt, ...)
 {
@@ -196,7 +196,7 @@ static const char *find_file(struct typeset *s, const struct typeset_entry *from
 
 		if (exists(path))
 			return path;
-		path = arena_printf(s->arena, "%.*s../msg/%s.msg", dir, from->path, name); /* from a folder srv/ */
+		path = arena_printf(s->arena, "%.*s../msg/%s.msg", dir, from->path, name); /* from a directory srv/ */
 		if (from->half && exists(path))
 			return path;
 	}
@@ -221,7 +221,7 @@ static struct typeset_entry *lookup(struct typeset *s, const char *package, cons
 	return NULL;
 }
 
-/* ROS 1's "Header" alone is that of std_msgs, in every package that has none of its own. */
+/* In ROS 1 "Header" without a package is that of std_msgs, in every package that has none of its own. */
 static void find_header(struct typeset *s, struct msgdef *def)
 {
 	for (uint32_t i = 0; i < def->n_fields; i++) {
@@ -267,7 +267,7 @@ static int load(struct typeset *s, const char *package, const char *name, const 
 	return r < 0 ? r : load_text(s, package, name, path, text, len, ret);
 }
 
-/* From the source. -ENOENT without a sentence: it does not know that type. */
+/* Loads a type from the source. -ENOENT without a sentence: the source does not know it. */
 static int load_source(struct typeset *s, const char *package, const char *name, struct typeset_entry **ret)
 {
 	size_t len = 0;
@@ -310,7 +310,7 @@ static int nested(struct typeset *s, struct typeset_entry *e, const struct msgde
 	return 0;
 }
 
-/* The text in brackets that the comment begins with; "" for none and for "[-]". */
+/* The text in brackets at the beginning of the comment; "" if there is none, and for "[-]". */
 static const char *unit_of(struct typeset *s, const char *comment, bool *ret_found)
 {
 	const char *end = comment[0] == '[' ? strchr(comment, ']') : NULL;
@@ -321,7 +321,7 @@ static const char *unit_of(struct typeset *s, const char *comment, bool *ret_fou
 	return arena_text(s->arena, comment + 1, (size_t)(end - comment) - 1);
 }
 
-/* byte and char of ROS are a byte. */
+/* ROS's byte and char become uint8. */
 static enum msgdef_prim prim_of(const struct typeset *s, enum msgdef_prim prim)
 {
 	return s->ros && (prim == MSGDEF_BYTE || prim == MSGDEF_CHAR) ? MSGDEF_UINT8 : prim;
@@ -373,7 +373,7 @@ static int resolve_constants(struct typeset *s, struct typeset_entry *e)
 		const char *prim = msgdef_prim_name(prim_of(s, d->type.prim));
 
 		if (d->raw[0] == '-' && prim_of(s, d->type.prim) != d->type.prim)
-			prim = "int8"; /* of ROS 1 */
+			prim = "int8"; /* signed, as in ROS 1 */
 		c[i].name = d->name;
 		c[i].kind = (uint8_t)typedesc_kind(prim, strlen(prim));
 		if (!c[i].kind || typedesc_value((enum sim_kind)c[i].kind, d->value, strlen(d->value), value) < 0)
@@ -413,7 +413,7 @@ static int resolve_fields(struct typeset *s, struct typeset_entry *e)
 	return 0;
 }
 
-/* ROS has no limit of its own; where a type of ours is made of one of ROS, its name is looked at again. */
+/* ROS has no limit of its own; when a simd type is made from a ROS type, its name is checked again. */
 static bool name_ok(const struct typeset *s, const struct typeset_entry *e)
 {
 	return s->ros ? typedesc_ident_ok(e->def->package, strlen(e->def->package)) &&
@@ -507,7 +507,7 @@ static int load_half(struct typeset *s, const char *package, const char *service
 	return resolve(s, e);
 }
 
-/* Lines keep their numbers: what belongs to the request is blank for the response. */
+/* Lines keep their numbers: in the response's text the lines of the request are blank. */
 static int load_halves(struct typeset *s, struct typeset_service *v, const char *path, char *text, size_t len)
 {
 	size_t end = 0, more;
@@ -556,9 +556,9 @@ static int add_service(struct typeset *s, const char *package, const char *name,
 	return 0;
 }
 
-/* ---- what is asked for ---- */
+/* ---- requested types ---- */
 
-/* The end of both ways to ask for something. */
+/* The common end of both ways to request a type. */
 static int asked(struct typeset *s, int r, struct typeset_entry *e, const char *path, const struct typeset_entry **ret)
 {
 	if (r == 0 && !e->done)
@@ -589,7 +589,7 @@ void typeset_mark_kind(struct typeset *s, const struct typeset_entry *e, const c
 			s->entries[i]->kind = kind;
 }
 
-/* The folder that the file is in, "msg" and "srv" left out: ROS keeps definitions in <package>/msg/. */
+/* The file's directory, without "msg" and "srv": ROS keeps definitions in <package>/msg/. */
 static char *package_of(struct typeset *s, const char *path)
 {
 	const char *end = strrchr(path, '/');

@@ -109,7 +109,7 @@ static int value_unsigned(const char *s, unsigned bits, char *out)
 	return 0;
 }
 
-/* Finite only: a constant must survive JSON. In the C locale, whatever the program around us has set. */
+/* Only finite values: a constant must survive JSON. In the C locale, whatever the program has set. */
 static int value_float(const char *s, double max, char *out)
 {
 	locale_t c, old;
@@ -151,7 +151,7 @@ static int value_bool(const char *s, char *out)
 
 int typedesc_value(enum sim_kind kind, const char *s, size_t len, char *out)
 {
-	unsigned bits = 8 * kind_size(kind); /* of integers and times */
+	unsigned bits = 8 * kind_size(kind); /* for integers and times */
 	char text[TYPEDESC_VALUE_MAX];
 
 	if (len >= sizeof(text))

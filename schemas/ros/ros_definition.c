@@ -33,7 +33,7 @@ bool ros_definition_nth(const struct ros_type *const *known, unsigned i, struct 
 	return true;
 }
 
-/* "pkg/Name" of "pkg/kind/Name", and the kind; as it is where it has none. */
+/* Splits "pkg/kind/Name" into "pkg/Name" and the kind; a name without a kind stays as it is. */
 static bool split(const char *name, char bare[NAME_MAX_BYTES], char kind[NAME_MAX_BYTES])
 {
 	const char *first = strchr(name, '/'), *last = strrchr(name, '/');
@@ -73,7 +73,10 @@ bool ros_definition_find(const struct ros_type *const *known, const char *name, 
 
 /* ---- a type ---- */
 
-/* The text of the .srv or .action file whose parts have names that end so, joined; NULL: there is none, or no memory. */
+/*
+ * Joins the parts of a .srv or .action file, which are the types with these name suffixes, to its text; NULL: no such
+ * file, or no memory.
+ */
 static char *joined(const struct ros_type *const *known, const char *file, const char *const *parts, unsigned n)
 {
 	char name[NAME_MAX_BYTES + 16], *text = NULL;
@@ -96,7 +99,7 @@ static char *joined(const struct ros_type *const *known, const char *file, const
 	return NULL;
 }
 
-/* The file that a derived message is of: its name is what stands before one of the underscores. */
+/* The text of a derived message's file, whose name precedes one of the underscores. */
 static char *file_of(const struct ros_type *const *known, const char *name)
 {
 	static const char *const service[] = { "Request", "Response" }, *const action[] = { "Goal", "Result",

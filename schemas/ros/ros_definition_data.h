@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rosgen writes of all definitions in this folder, for ros_definition.c alone. Constant data, any thread. */
+/* Written by rosgen from all definitions in this directory; only for ros_definition.c. Constant data, any thread. */
 #ifndef ROS_DEFINITION_DATA_H
 #define ROS_DEFINITION_DATA_H
 

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TYPES_MAX 64 /* as sim/introspect.h bounds a closure */
+#define TYPES_MAX 64 /* the bound of a closure in sim/introspect.h */
 
-struct closure { /* what a type nests, each once */
+struct closure { /* the types nested in a type, each once */
 	const struct sim_type *type[TYPES_MAX];
 	unsigned n;
 };
@@ -84,7 +84,7 @@ static const char *kind_name(unsigned kind, const char *time, const char *durati
 					   : typedesc_kind_name((enum sim_kind)kind);
 }
 
-/* "sim_msgs/Pose": nested types stand without "msg/", as in bags. */
+/* "sim_msgs/Pose": nested types without "msg/", as in bags. */
 static void put_name(FILE *f, const struct sim_type *t, enum ros_generic_words words)
 {
 	if (words != ROS_GENERIC_OURS && is_ours(t->name))
@@ -93,7 +93,7 @@ static void put_name(FILE *f, const struct sim_type *t, enum ros_generic_words w
 		fputs(t->name, f);
 }
 
-/* word: "byte" where the definition that the type was made of says so, else "". */
+/* word: "byte" if the definition that the type was made from uses it, else "". */
 static void put_kind(FILE *f, const struct sim_field *a, const char *word, enum ros_generic_words words)
 {
 	bool ros1 = words == ROS_GENERIC_ROS1, ros2 = words == ROS_GENERIC_ROS2;
@@ -116,11 +116,14 @@ static void put_kind(FILE *f, const struct sim_field *a, const char *word, enum 
 		fputs("[]", f);
 }
 
-/* Constants of time are integers in ROS. A string goes in quotes in ROS 2, which hold no more than it did. */
+/*
+ * Constants of time are integers in ROS. In ROS 2 a string is quoted; the quotes cannot contain more than the string
+ * did.
+ */
 static void put_constant(FILE *f, const struct sim_constant *c, const struct ros_words *as,
 			 enum ros_generic_words words)
 {
-	const char *word = words == ROS_GENERIC_ROS2 && *c->value == '-' ? "" : as->word; /* its byte has no sign */
+	const char *word = words == ROS_GENERIC_ROS2 && *c->value == '-' ? "" : as->word; /* ROS 2's byte is unsigned */
 	bool ours = words == ROS_GENERIC_OURS, quoted = c->kind == SIM_KIND_STRING && words != ROS_GENERIC_ROS1;
 
 	fprintf(f, "%s %s=%s", *word ? word : kind_name(c->kind, ours ? "time" : "int64", ours ? "duration" : "int64"),
@@ -135,7 +138,7 @@ static void put_constant(FILE *f, const struct sim_constant *c, const struct ros
 	fputs(quoted ? "\"\n" : "\n", f);
 }
 
-/* What ROS says in other words than we; values alone where they count, in ROS 1's sum. */
+/* Finds where the ROS definition uses other words than simd; values only if they count, for ROS 1's sum. */
 static void find_words(const struct sim_type *t, const char *name, enum ros_generic_words words, struct ros_words *ret)
 {
 	*ret = (struct ros_words){ .word = "" };
@@ -145,7 +148,7 @@ static void find_words(const struct sim_type *t, const char *name, enum ros_gene
 		ret->value[0] = '\0';
 }
 
-/* The first line alone: what stands behind it is for programs, such as a definition of protobuf. */
+/* Only the first line: the rest is for programs, such as a protobuf definition. */
 static void put_head(FILE *f, const char *comment)
 {
 	if (*comment)
@@ -198,9 +201,9 @@ char *ros_generic_text(const struct sim_type *t, enum ros_generic_words words)
 	return NULL;
 }
 
-/* ---- what ROS 2 takes for a name ---- */
+/* ---- names that ROS 2 accepts ---- */
 
-/* A letter of that case first, then those, digits and '_', no two in a row and none at the end. */
+/* First a letter accepted by letter(), then such letters, digits and '_', no two '_' in a row and none at the end. */
 static bool name_ok(const char *s, size_t n, int (*letter)(int c))
 {
 	for (size_t i = 0; i < n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of which release the packages in this folder are. Pure functions of constant data, any thread. */
+/* The ROS releases that the packages in this directory come from. Pure functions of constant data, any thread. */
 #ifndef ROS_RELEASE_H
 #define ROS_RELEASE_H
 
@@ -10,7 +10,7 @@ struct ros_release {
 
 /* The i-th by package. NULL: no more. */
 const struct ros_release *ros_release_nth(unsigned i);
-/* Of "nav_msgs/Path", or a package alone. NULL: there is no such package. */
+/* The release of "nav_msgs/Path", or of a package. NULL: there is no such package. */
 const char *ros_release_of(const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See ros_text.h. The parsing, the sums and the hashes are those of ../gen. */
+/* See ros_text.h. Parsing, sums and hashes are done by ../gen. */
 #include "ros/ros_text.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "msg/typedesc.h"
 #include "ros/ros_definition.h"
 
-/* The numbers of the two enums are the same. */
+/* The numbers of the two enums must be the same. */
 #define X(id, name) _Static_assert((int)MSGDEF_##id == (int)ROS_##id, "msgdef and ros_type count alike");
 MSGDEF_PRIMS(X)
 #undef X
@@ -23,7 +23,7 @@ struct section { /* one definition in the text */
 	char package[TYPEDESC_IDENT_MAX + 1], name[TYPEDESC_IDENT_MAX + 1];
 	const char *text;
 	size_t len;
-	const char *kind; /* what it is of: "msg", "srv", "action" */
+	const char *kind; /* kind of its file: "msg", "srv", "action" */
 };
 
 struct ros_text {
@@ -38,7 +38,7 @@ struct ros_text {
 
 /* ---- the text ---- */
 
-/* Takes "msg/", "srv/" or "action/" away; none of them is a message. */
+/* Removes "msg/", "srv/" or "action/" from the name and returns which; "msg" if it has none of them. */
 static const char *kind_of(const char **name, size_t *len)
 {
 	static const char *const kinds[] = { "msg", "srv", "action" };
@@ -55,7 +55,7 @@ static const char *kind_of(const char **name, size_t *len)
 	return kinds[0];
 }
 
-/* "package/Name" or "package/KIND/Name", up to the end or a blank. */
+/* Parses "package/Name" or "package/KIND/Name", up to the end or a blank. */
 static int split_name(const char *s, size_t len, struct section *ret)
 {
 	const char *slash = memchr(s, '/', len), *name = slash ? slash + 1 : s;
@@ -95,11 +95,11 @@ static int begin_section(struct ros_text *t, const char *line, size_t len)
 	return split_name(line, len, s) < 0 || !is_message(s) ? -EINVAL : 0;
 }
 
-/* Cuts it into its definitions; the first one's name is set already. Returns the line of an error, 0 for none. */
+/* Cuts the text into its definitions; the first one's name is already set. Returns the line of an error, 0 for none. */
 static int cut(struct ros_text *t, const char *text, size_t len, int *ret_err)
 {
 	struct section *s = &t->sections[t->n++];
-	bool head = false; /* a line of "=" was just before */
+	bool head = false; /* the previous line was a line of "=" */
 	size_t at = 0;
 
 	s->text = text;
@@ -130,7 +130,10 @@ static bool is_head(const char *line, size_t len)
 	return (len >= 5 && strncmp(line, "SRV: ", 5) == 0) || (len >= 8 && strncmp(line, "ACTION: ", 8) == 0);
 }
 
-/* rosbag2 puts the root's own name before its definition where that is no message's: two lines, of "=" and "SRV: package/srv/Name". */
+/*
+ * Length of the root's own head: rosbag2 puts two lines, one of "=" and "SRV: package/srv/Name", before a definition
+ * that is not a message's.
+ */
 static size_t own_head(const char *text, size_t len)
 {
 	const char *nl = memchr(text, '\n', len);
@@ -150,13 +153,13 @@ static size_t own_head(const char *text, size_t len)
 	"service_msgs/ServiceEventInfo info\n%N" call "_Request[<=1] request\n%N" call "_Response[<=1] response\n"
 
 /*
- * The messages that ROS 2 makes of a .srv or .action file, by what follows its name: a part of the file's text, or a text with the
- * file's name for each %N (design.ros2.org, "Actions", and REP 2012 for the events).
+ * The messages that ROS 2 derives from a .srv or .action file, by the suffix of their name: a part of the file's text,
+ * or a text with the file's name for each %N (design.ros2.org, "Actions", and REP 2012 for the events).
  */
 static const struct derived {
-	unsigned parts; /* of the file */
+	unsigned parts; /* number of parts of the file */
 	const char *suffix, *text;
-	unsigned part; /* where text is NULL */
+	unsigned part; /* if text is NULL */
 } derived[] = {
 	{ 2, "_Request", NULL, 0 },
 	{ 2, "_Response", NULL, 1 },
@@ -179,7 +182,7 @@ struct part {
 	size_t len;
 };
 
-/* Returns how many parts the lines of "---" make of a text; PARTS_MAX + 1: more than there can be. */
+/* Returns how many parts the lines of "---" make of a text; PARTS_MAX + 1: too many. */
 static unsigned cut_parts(const char *text, size_t len, struct part parts[PARTS_MAX])
 {
 	size_t from = 0, end;
@@ -195,7 +198,10 @@ static unsigned cut_parts(const char *text, size_t len, struct part parts[PARTS_
 	return n + 1;
 }
 
-/* The message of a file of so many parts that has such a name, and the length of the file's own. NULL: none. */
+/*
+ * The derived message with such a name, of a file with so many parts, and the length of the file's own name. NULL:
+ * none.
+ */
 static const struct derived *derived_of(const char *name, unsigned parts, size_t *ret_len)
 {
 	for (const struct derived *d = derived; d < derived + DERIVED; d++) {
@@ -223,7 +229,7 @@ static int add_section(struct ros_text *t, const char *kind, const char *package
 	return 0;
 }
 
-/* A text with a name for each %N. */
+/* A text with `name` for each %N. */
 static const char *filled(struct arena *a, const char *text, const char *name)
 {
 	const char *out = "", *mark;
@@ -233,7 +239,7 @@ static const char *filled(struct arena *a, const char *text, const char *name)
 	return out ? arena_printf(a, "%s%s", out, text) : NULL;
 }
 
-/* All messages of the file become sections; `file`: its name. */
+/* Adds all messages of the file as sections; `file`: its name. */
 static int add_derived(struct ros_text *t, const char *kind, const char *file, const struct part *parts, unsigned n)
 {
 	int r = 0;
@@ -253,7 +259,7 @@ static int add_derived(struct ros_text *t, const char *kind, const char *file, c
 	return r;
 }
 
-/* A text with lines of "---" is that of a service or an action: the root becomes the one of its messages that the name says. */
+/* A text with lines of "---" is that of a service or an action: the root becomes the message that the name selects. */
 static int cut_file(struct ros_text *t, char *why, size_t why_size)
 {
 	struct section *root = &t->sections[0];
@@ -297,9 +303,9 @@ static void mark_kinds(struct ros_text *t)
 		}
 }
 
-/* ---- what is not in the text ---- */
+/* ---- definitions that the text lacks ---- */
 
-/* Of what the text does not define, what is known. */
+/* Looks up a definition that the text lacks among the known ones. */
 static const char *known_text(const struct ros_text *t, const char *package, const char *name, size_t *ret_len)
 {
 	char full[2 * TYPEDESC_IDENT_MAX + 2];
@@ -361,7 +367,7 @@ static int set_fields(struct ros_text *t, const struct typeset_entry *e, struct 
 	return f ? 0 : -ENOMEM;
 }
 
-/* made: by place in the set, NULL for what is not made yet. */
+/* made: indexed by place in the set, NULL for types not made yet. */
 static const struct ros_type *type_of(struct ros_text *t, const struct typeset_entry *e, struct ros_type **made)
 {
 	struct ros_type *type;
@@ -393,7 +399,7 @@ static char *text_of(struct ros_text *t, const struct typeset_entry *e)
 	return copy;
 }
 
-/* Times are primitives in ROS 1 alone; rosdef knows no hash of them. */
+/* Times are primitives only in ROS 1; rosdef computes no hash for them. */
 static bool has_ros1_times(const struct ros_text *t)
 {
 	for (unsigned i = 0; i < typeset_count(t->set); i++) {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "pkg/Name" of a table against "pkg/Name" or "pkg/<kind>/Name". */
+/* Compares "pkg/Name" of a table with "pkg/Name" or "pkg/<kind>/Name". */
 static bool same_name(const struct ros_type *t, const char *name)
 {
 	size_t package = strcspn(t->name, "/"), kind = strlen(t->kind);
@@ -41,7 +41,7 @@ static unsigned prim_of(const struct ros_field *f)
 	return f->prim == ROS_BYTE || f->prim == ROS_CHAR ? ROS_UINT8 : f->prim;
 }
 
-/* A bound changes no byte. */
+/* A bound does not change the encoding. */
 static unsigned array_of(const struct ros_field *f)
 {
 	return f->array == ROS_BOUNDED ? ROS_VARIABLE : f->array;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ROS message types as rosgen reads them from the definitions in this folder: one table for ROS 2, one for
- * ROS 1, where a few definitions differ (ros1/) and times are primitives. Constant data, any thread.
+ * The ROS message types as rosgen reads them from the definitions in this directory: one table for ROS 2, one for ROS
+ * 1, where a few definitions differ (ros1/) and times are primitives. Constant data, any thread.
  */
 #ifndef ROS_TYPE_H
 #define ROS_TYPE_H
@@ -29,8 +29,8 @@ enum ros_array { ROS_ONE, ROS_FIXED, ROS_BOUNDED, ROS_VARIABLE };
 
 struct ros_field {
 	const char *name;
-	const struct ros_type *type; /* of ROS_NESTED, else NULL; times are primitives in both tables */
-	uint32_t count;              /* of ROS_FIXED, and the bound of ROS_BOUNDED */
+	const struct ros_type *type; /* for ROS_NESTED, else NULL; times are primitives in both tables */
+	uint32_t count;              /* for ROS_FIXED, and the bound for ROS_BOUNDED */
 	uint32_t string_max;         /* 0: none */
 	uint8_t prim;                /* enum ros_prim */
 	uint8_t array;               /* enum ros_array */
@@ -60,7 +60,10 @@ const struct ros_type *ros_type_find(const struct ros_type *const *types, const 
 /* Name of the DDS type, "sensor_msgs::msg::dds_::Image_"; out has room for size bytes. 0, or -ENAMETOOLONG. */
 int ros_type_dds_name(const struct ros_type *t, char *out, size_t size);
 
-/* Same names and same bytes. Else ret_field is the first field of `a` that differs, or of `b` where `a` has no more. */
+/*
+ * Whether both have the same field names and encoding. If not, ret_field is the first field of `a` that differs, or of
+ * `b` if `a` has no more.
+ */
 bool ros_type_same(const struct ros_type *a, const struct ros_type *b, const char **ret_field);
 
 #endif

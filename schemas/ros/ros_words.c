@@ -30,7 +30,7 @@ static int hex(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* False: it holds what ends a line, or is too long. */
+/* False: it contains a line end, or is too long. */
 static bool read_value(const char *s, size_t len, char ret[ROS_WORDS_VALUE_MAX])
 {
 	size_t n = 0;
@@ -90,7 +90,9 @@ static void put_value(FILE *f, const char *s, size_t len)
 	}
 }
 
-/* Whether our form of the value is another one. Of a string it has no quotes, which are part of it in ROS 1, and no '\r'. */
+/*
+ * Whether simd's form of the value differs. A string has no quotes there, which are part of it in ROS 1, and no '\r'.
+ */
 static bool differs(const char *type, size_t type_len, const char *value, size_t len)
 {
 	enum sim_kind kind = *word_of(type, type_len) ? SIM_KIND_UINT8 : typedesc_kind(type, type_len);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared pages between simd and libsimclient, besides the public clock page (sim/clock_page.h).
- * Fixed width, little-endian hosts only, versioned by WIRE_ABI, pinned in tests/abi. All words that two
- * processes touch are lock-free atomics; nothing a peer writes here is trusted by simd.
+ * Shared pages between simd and libsimclient, besides the public clock page (sim/clock_page.h). Fixed width,
+ * little-endian hosts only, versioned by WIRE_ABI, pinned in tests/abi. All words that two processes use are lock-free
+ * atomics; simd trusts nothing that a peer writes here.
  *
- *   layout page    one per simd, read-only to clients: where everything is, and what simd alone says
- *   dispatch page  one per simd; every client maps it writable: the cells of credits and tokens, which channels rang
+ *   layout page    one per simd, read-only to clients: where everything is, and state that only simd writes
+ *   dispatch page  one per simd; every client maps it writable: the cells of credits and tokens, and which channels
+ *                  rang
  *   counter page   one per client, writable by that client and read by simd: what its publishers count
  *
- * A reader finds arrays by the words of the layout page and not by the constants here, which may grow.
+ * A reader finds arrays by the words of the layout page, not by the constants here, which may grow.
  */
 #ifndef WIRE_PAGES_H
 #define WIRE_PAGES_H
@@ -26,18 +27,18 @@
 #define WIRE_SHARDS_MAX   (1u << WIRE_SHARD_BITS)
 #define WIRE_ROWS_MAX     512
 #define WIRE_STEPPERS_MAX 64
-#define WIRE_REASONS      32 /* room in `dropped`, for those to come too */
+#define WIRE_REASONS      32 /* size of `dropped`, with room for future reasons */
 
-/* Publisher numbers end with the number of their shard; 0 and UINT32_MAX are nobody's. */
+/* Publisher numbers end with the number of their shard; 0 and UINT32_MAX are never used. */
 static inline uint32_t wire_shard_of(uint32_t publisher_id)
 {
 	return publisher_id & (WIRE_SHARDS_MAX - 1);
 }
 
 /*
- * What a claimed cell holds: whose it is, for which message (31 bits of its sequence), and whether that is for local subscribers alone.
- * So simd can tell claims of messages that were published from those that are still to be, see wire_counters::sequence, and what
- * is to be answered, whatever somebody has written into the slot. 0: free.
+ * Content of a claimed cell: the publisher, the message (31 bits of its sequence), and whether it is for local
+ * subscribers only. So simd can tell claims of published messages from those of messages still to be published, see
+ * wire_counters::sequence, and which message to complete, whatever was written into the slot. 0: free.
  */
 #define WIRE_CLAIM_LOCAL    (UINT64_C(1) << 63)
 #define WIRE_CLAIM_SEQUENCE UINT64_C(0x7fffffff)
@@ -50,7 +51,7 @@ static inline uint32_t wire_claim_publisher(uint64_t claim)
 {
 	return (uint32_t)claim;
 }
-/* The message's whole sequence, by one of the same publisher that is less than 2^30 messages away. */
+/* The message's whole sequence, computed from `near`, one of the same publisher less than 2^30 messages away. */
 static inline uint64_t wire_claim_sequence(uint64_t claim, uint64_t near)
 {
 	uint64_t ahead = ((claim >> 32) - near) & WIRE_CLAIM_SEQUENCE;
@@ -64,34 +65,37 @@ struct wire_array { /* item i lies at offset + i * stride of its page */
 	uint32_t offset, stride, count, reserved;
 };
 
-/* Rigs that may share channels, and what dispatches for them. Cache lines of its own: another thread may serve the next. */
+/*
+ * A set of rigs that may share channels, and its dispatch. Cache lines of its own: another thread may serve the next
+ * shard.
+ */
 struct wire_shard {
 	_Atomic uint32_t awake; /* nonzero while a dispatch thread is draining: doorbells may be skipped */
 	uint32_t reserved0;
-	_Atomic uint64_t turns; /* bumped before feeds are looked at: a bell rung since still wakes simd; 0: unknown */
+	/* incremented before feeds are read: a bell rung after that still wakes simd; 0: unknown */
+	_Atomic uint64_t turns;
 	uint64_t reserved[30];
 };
 
-/* What simd says of a channel. */
+/* State of a channel, written by simd. */
 struct wire_channel_info {
-	_Atomic uint32_t window;   /* 1..WIRE_WINDOW_MAX; 0: channel not in use */
-	_Atomic uint32_t shard;    /* whose doorbell to ring */
-	_Atomic uint32_t bridges;  /* low 16 bits: bridges that carry it; high 16: of those, connected */
-	_Atomic uint32_t freed;    /* futex: bumped when a credit is freed and someone waits */
-	_Atomic uint32_t deferred; /* nonzero: simd looks at this channel soon without being rung for */
-	_Atomic uint32_t waited;   /* nonzero: producers wait for lossless bridges that answer, without wait_ms */
-	_Atomic uint32_t
-		subscribers; /* 1 + subscriptions of clients to it, simd's own not counted; 0: it does not say */
+	_Atomic uint32_t window;      /* 1..WIRE_WINDOW_MAX; 0: channel not in use */
+	_Atomic uint32_t shard;       /* shard whose doorbell to ring */
+	_Atomic uint32_t bridges;     /* low 16 bits: bridges that carry it; high 16: of those, connected */
+	_Atomic uint32_t freed;       /* futex: incremented when a credit is freed and a client waits */
+	_Atomic uint32_t deferred;    /* nonzero: simd reads this channel soon without a doorbell */
+	_Atomic uint32_t waited;      /* nonzero: producers wait, beyond wait_ms, for lossless bridges that answer */
+	_Atomic uint32_t subscribers; /* 1 + clients' subscriptions to it, simd's own not counted; 0: not reported */
 	uint32_t reserved[9];
 };
 
 /*
- * The turn in lock-step that was given last (schemas/wire/step.h). seq: a sequence lock, and the futex on which participants
- * wait, each with the bit of its place; moved without a turn when a participant is to look at its socket.
+ * The last turn in lock-step (schemas/wire/step.h). seq: a sequence lock, and the futex on which participants wait,
+ * each with the bit of its place; also changed without a turn when a participant must read its socket.
  */
 enum wire_turn_flag {
-	WIRE_TURN_ANSWERS =
-		1u << 0, /* nothing is left to do behind it: who is last answers the driver, in wire_grant */
+	/* nothing is left to do after this turn: the last participant answers the driver, in wire_grant */
+	WIRE_TURN_ANSWERS = 1u << 0,
 };
 
 struct wire_turn {
@@ -100,8 +104,8 @@ struct wire_turn {
 	uint64_t number; /* as in step_packet, as are the next three */
 	int64_t sim_ns;
 	int64_t dur_ns;
-	uint64_t with;    /* also of one alone */
-	int64_t scale_e6; /* of the driver's answer, as driver_packet has it */
+	uint64_t with;    /* also for a single participant */
+	int64_t scale_e6; /* for the answer to the driver, as in driver_packet */
 	uint32_t flags;   /* enum wire_turn_flag */
 	uint32_t reserved0;
 	uint64_t reserved;
@@ -118,7 +122,7 @@ struct wire_layout_page {
 	uint32_t dispatch_size;       /* of the dispatch page */
 	uint32_t counter_size;        /* of a counter page */
 	_Atomic uint32_t wait_ms;     /* dispatch.wait_ms: bound on the producer's wait for a credit */
-	_Atomic uint32_t bridges_seq; /* futex: bumped at any change of a wire_channel_info.bridges */
+	_Atomic uint32_t bridges_seq; /* futex: incremented at any change of a wire_channel_info.bridges */
 	uint32_t reserved0[10];
 	struct wire_array shards;   /* here: struct wire_shard */
 	struct wire_array infos;    /* here: struct wire_channel_info, by channel */
@@ -140,34 +144,35 @@ struct wire_layout_page {
 /* ---- dispatch page ---- */
 
 /*
- * Credits of one channel: `window` cells, each 0 (free) or the wire_claim() of a message. A claim is a
- * compare-and-swap by the client; simd frees the cell when the message completes, and sweeps the cells of a
- * dead publisher. One cell a message in flight, so that a crash between claim and publish loses nothing.
+ * Credits of one channel: `window` cells, each 0 (free) or the wire_claim() of a message. A client claims one by
+ * compare-and-swap; simd frees the cell when the message completes, and sweeps the cells of a dead publisher. One cell
+ * per message in flight, so that a crash between claim and publish loses nothing.
  */
 struct wire_channel {
-	_Atomic uint32_t
-		waiters; /* nonzero: a client may be waiting for a credit; set by each, cleared by who wakes them */
+	/* nonzero: a client may be waiting for a credit; set by each waiter, cleared by simd when it wakes them */
+	_Atomic uint32_t waiters;
 	_Atomic uint32_t hint; /* where to start looking for a free cell */
 	uint32_t reserved[14];
 	_Atomic uint64_t cell[WIRE_WINDOW_MAX];
 };
 
 /*
- * The channels of one shard in which something was published since simd last looked: bit id % 64 of word id / 64. Set by
- * clients, cleared by simd before it looks; only a hint, so a client that writes nonsense here costs a look too many, or
- * delays a message until all channels are looked at, which is once a second.
+ * The channels of one shard in which something was published since simd last read them: bit id % 64 of word id / 64.
+ * Set by clients, cleared by simd before it reads; only a hint, so a client that writes garbage here costs an
+ * unnecessary read, or delays a message until simd reads all channels, which it does once a second.
  */
 struct wire_rung {
 	_Atomic uint64_t word[WIRE_CHANNELS_MAX / 64];
 };
 
 /*
- * Of a participant of lock-step: the step that it has acknowledged, and what it keeps back (written first). So that of
- * those of equal rank only the last has to send it to simd: see schemas/wire/step.h. Nonsense here ends a turn too early, or
- * too late by step.deadline_ms; who may write it may also just not acknowledge.
+ * State of a lock-step participant: the step that it has acknowledged, and how many messages it keeps back (written
+ * first). Thanks to it only the last of several participants of equal rank has to notify simd: see schemas/wire/step.h.
+ * Garbage here ends a turn too early, or too late by step.deadline_ms, which a client could also cause by not
+ * acknowledging.
  */
 struct wire_stepper {
-	_Atomic uint64_t done; /* number of the step; WIRE_STEPPER_GONE: no longer there */
+	_Atomic uint64_t done; /* number of the step; WIRE_STEPPER_GONE: the participant has left */
 	_Atomic uint32_t kept;
 	uint32_t reserved;
 };
@@ -175,20 +180,20 @@ struct wire_stepper {
 #define WIRE_STEPPER_GONE UINT64_MAX
 
 /*
- * Where a driver waits that has said so (schemas/wire/driver.h). A round whose turn was WIRE_TURN_ANSWERS is over for it as soon as
- * its number is here; simd believes nothing of it. Nonsense ends a step too early, or too late by a moment.
+ * Where a driver waits if it asked to (schemas/wire/driver.h). For the driver, a round with WIRE_TURN_ANSWERS is over
+ * as soon as its number is here; simd trusts none of it. Garbage ends a step too early, or a moment too late.
  */
 struct wire_grant {
-	_Atomic uint32_t moved; /* futex: bumped whenever the driver is to look, here and at its socket */
+	_Atomic uint32_t moved; /* futex: incremented when the driver must read this and its socket */
 	uint32_t reserved0;
-	_Atomic uint64_t
-		number; /* of the round, wire_turn::number; with WIRE_GRANT_CLOSED: simd has ended that itself */
+	/* of the round, wire_turn::number; with WIRE_GRANT_CLOSED: simd itself has ended the round */
+	_Atomic uint64_t number;
 	uint64_t reserved[14];
 };
 
 #define WIRE_GRANT_CLOSED (UINT64_C(1) << 63)
 
-/* By the last participant: the driver goes on. False: simd has ended the round, and is told as always. */
+/* Called by the last participant: lets the driver go on. False: simd has ended the round, so notify simd as usual. */
 static inline bool wire_grant_take(struct wire_grant *g, uint64_t number)
 {
 	uint64_t was = atomic_load(&g->number);
@@ -196,12 +201,13 @@ static inline bool wire_grant_take(struct wire_grant *g, uint64_t number)
 	return was != (number | WIRE_GRANT_CLOSED) && atomic_compare_exchange_strong(&g->number, &was, number);
 }
 
-/* By simd: from now on nobody lets the driver go on but itself. False: somebody has. */
+/* Called by simd: from now on only simd lets the driver go on. False: a participant already has. */
 static inline bool wire_grant_close(struct wire_grant *g, uint64_t number)
 {
 	uint64_t was = atomic_load(&g->number);
 
-	for (int i = 0; was != number && i < 8; i++) /* others only write here once a round, unless they mean harm */
+	/* others write here only once a round, unless they are malicious */
+	for (int i = 0; was != number && i < 8; i++)
 		if (atomic_compare_exchange_strong(&g->number, &was, number | WIRE_GRANT_CLOSED))
 			return true;
 	return false;
@@ -218,8 +224,9 @@ struct wire_dispatch_page {
 };
 
 /*
- * After publishing, and before looking whether simd is awake. It pairs with simd's fence between clearing the bit and looking
- * at the channel: whoever reads a bit that is set has published before simd looks for it. So a flood costs a load.
+ * Call it after publishing, and before checking whether simd is awake. It pairs with simd's fence between clearing the
+ * bit and reading the channel: a publisher that sees the bit set has published before simd reads the channel. So in a
+ * flood of messages this costs one load each.
  */
 static inline void wire_rung_set(_Atomic uint64_t *word, uint64_t bit)
 {
@@ -232,20 +239,24 @@ static inline void wire_rung_set(_Atomic uint64_t *word, uint64_t bit)
 
 /* ---- counter page ---- */
 
-/* Written by the publisher's process only (relaxed atomics). */
+/* Written only by the publisher's process (relaxed atomics). */
 struct wire_counters {
 	_Atomic uint32_t publisher_id; /* 0: row not in use */
 	uint32_t reserved0;
 	_Atomic uint64_t messages;     /* published, local or accepted for dispatch */
-	_Atomic uint64_t bytes;        /* their bodies */
+	_Atomic uint64_t bytes;        /* bytes of their bodies */
 	_Atomic uint64_t last_mono_ns; /* publish time of the newest */
 	_Atomic uint64_t last_stamp_sim_ns;
 	_Atomic uint64_t accepted; /* by sim_try_queue */
-	_Atomic uint64_t wait_ns;  /* spent waiting for credits */
-	_Atomic uint64_t sequence; /* all messages up to this one have been published: what simd does not find is lost */
-	/* Refusals and false completions, by enum sim_reason; LOST of refusals alone: what it had accepted simd counts */
+	_Atomic uint64_t wait_ns;  /* time spent waiting for credits */
+	/* all messages up to this one have been published: those that simd does not find are lost */
+	_Atomic uint64_t sequence;
+	/*
+	 * Refusals and false completions, by enum sim_reason; LOST only for refusals: simd counts accepted messages
+	 * that are lost
+	 */
 	_Atomic uint64_t dropped[WIRE_REASONS];
-	_Atomic uint64_t origin; /* number of its port, in the header of each slot of its; 0: not known */
+	_Atomic uint64_t origin; /* number of its port, as in the header of each of its slots; 0: not known */
 	uint64_t reserved1[7];
 };
 
@@ -257,7 +268,7 @@ struct wire_counter_page {
 	struct wire_counters row[WIRE_ROWS_MAX];
 };
 
-/* What simd writes there once, for pages as these structs describe them. */
+/* Fills the page with simd's fixed values, for pages as these structs describe them. */
 static inline void wire_layout_init(struct wire_layout_page *p)
 {
 	p->abi = WIRE_ABI;

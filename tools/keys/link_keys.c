@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link_keys.h */
+/* Contract in link_keys.h. */
 #include "link_keys.h"
 
 #include <errno.h>
@@ -26,8 +26,8 @@
 #define DOMAINS "<domains><id_range><min>0</min><max>230</max></id_range></domains>\n"
 
 /*
- * Each packet is encrypted as a whole, once and after it was cut to size, with a proof for each receiver that it is its sender's: keys of
- * packets are known to all hosts, so that without it one could speak as another.
+ * Each packet is encrypted as a whole, after fragmentation and only once. It also carries a proof of origin for each
+ * receiver: all hosts know the keys of packets, so that without this proof a host could send in the name of another.
  */
 static const char governance[] = DOCUMENT(
 	"omg_shared_ca_governance.xsd") "<domain_access_rules><domain_rule>\n" DOMAINS
@@ -47,7 +47,7 @@ static const char governance[] = DOCUMENT(
 					"</topic_rule></topic_access_rules>\n"
 					"</domain_rule></domain_access_rules>\n</dds>\n";
 
-/* A host writes in the partition of its name alone, and reads in all. */
+/* A host may write only in the partition of its own name, and may read in all. */
 static const char permissions[] = DOCUMENT(
 	"omg_shared_ca_permissions.xsd") "<permissions><grant name=\"%s\">\n"
 					 "<subject_name>CN=%s</subject_name>\n"
@@ -83,20 +83,20 @@ static int look(int dir, const struct link_keys_options *o)
 
 	if (both >= 0 && (both != identity || both != pair_there(dir, "governance", ".p7s")))
 		both = err_set(-ENOENT,
-			       "of identity_ca, permissions_ca and governance.p7s some are there and some are not; "
-			       "bring back what is missing, or begin with an empty directory");
+			       "only some of identity_ca, permissions_ca and governance.p7s exist; restore the "
+			       "missing files, or begin with an empty directory");
 	for (unsigned i = 0; i < o->n_hosts && both >= 0; i++)
 		if (pair_there(dir, o->hosts[i], ""))
 			both = err_set(-EEXIST,
-				       "--host %s: it is there already; remove it if it is to have new keys, and name "
-				       "those hosts only that are new",
+				       "--host %s: it exists already; name only new hosts, or remove its directory "
+				       "first to make new keys for it",
 				       o->hosts[i]);
 	return both < 0 ? both : 0;
 }
 
 /* ---- certificates ---- */
 
-/* It signs documents itself, by S/MIME. */
+/* The authority may also sign documents itself (S/MIME). */
 static bool make_authority(struct pair *p, const char *name, int64_t wall_ns)
 {
 	return pair_begin(p, name, wall_ns, LINK_KEYS_DAYS_MAX) &&
@@ -122,7 +122,7 @@ static int put_cert(int dir, const char *name, X509 *cert)
 	return r;
 }
 
-/* The text, signed, as `openssl smime -sign -text` writes it. */
+/* Signs the text and writes it as `openssl smime -sign -text` does. */
 static int put_signed(int dir, const char *name, const char *text, const struct pair *by)
 {
 	const int flags = PKCS7_DETACHED | PKCS7_TEXT;
@@ -140,7 +140,7 @@ static int put_signed(int dir, const char *name, const char *text, const struct 
 
 /* ---- a host ---- */
 
-/* As XML Schema has it, or for people. */
+/* xml: in the format of XML Schema; else for people. */
 static bool day_of(const ASN1_TIME *t, bool xml, char to[32])
 {
 	struct tm tm;
@@ -186,7 +186,9 @@ static void empty(int dir)
 		(void)unlinkat(dir, files[i], 0);
 }
 
-/* Whole, or not at all: it gets its name last. */
+/*
+ * Creates the directory of a host under a temporary name and renames it last, so that it is complete or does not exist.
+ */
 static int make_host(int dir, const char *host, const struct link_keys_options *o, const struct authorities *a)
 {
 	char path[LINK_KEYS_HOST_MAX + 8];
@@ -198,7 +200,7 @@ static int make_host(int dir, const char *host, const struct link_keys_options *
 	fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return err_sys(-errno, "%s", path);
-	empty(fd); /* of a run that was broken off */
+	empty(fd); /* remove files of an interrupted run */
 	r = fill(fd, host, o, a);
 	if (r == 0 && renameat(dir, path, dir, host) < 0)
 		r = err_sys(-errno, "%s", host);
@@ -274,5 +276,5 @@ int link_keys_until(const char *dir, const char *host, char ret[32])
 	X509_free(cert);
 	fclose(f);
 	ERR_clear_error();
-	return r < 0 ? err_set(r, "%s: it holds no certificate", path) : 0;
+	return r < 0 ? err_set(r, "%s: the file contains no certificate", path) : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pair.h */
+/* Contract in pair.h. */
 #include "pair.h"
 
 #include <errno.h>
@@ -47,18 +47,17 @@ bool pair_there(int dir, const char *name, const char *end)
 	return fstatat(dir, file, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* 1: both files are there, 0: neither. */
 int pair_files(int dir, const char *name)
 {
 	bool cert = pair_there(dir, name, ".pem"), key = pair_there(dir, name, ".key");
 
 	if (cert != key)
-		return err_set(-ENOENT, "%s%s is there without %s%s; remove it, or bring the other one back", name,
+		return err_set(-ENOENT, "%s%s exists without %s%s; remove it, or restore the missing file", name,
 			       cert ? ".pem" : ".key", name, cert ? ".key" : ".pem");
 	return cert;
 }
 
-/* In a file of its own making, and nothing of one that was there. */
+/* O_EXCL: always creates a new file and never writes to an existing one. */
 int pair_put_text(int dir, const char *name, const char *end, mode_t mode, BIO *text)
 {
 	char *data;
@@ -109,15 +108,15 @@ int pair_get(int dir, const char *name, struct pair *ret)
 	int r = cert && key && fstat(key_fd, &st) == 0 ? 0 : cert_fd < 0 ? cert_fd : key_fd < 0 ? key_fd : -ENOMEM;
 
 	if (r == 0 && st.st_mode & 077)
-		r = err_set(
-			-EPERM,
-			"%s.key: others can read this key (mode %04o); chmod 600, and make new ones if they may have",
-			name, st.st_mode & 07777u);
+		r = err_set(-EPERM,
+			    "%s.key: others can read this key (mode %04o); chmod 600, and make new keys if others may "
+			    "have read it",
+			    name, st.st_mode & 07777u);
 	if (r == 0) {
 		ret->cert = PEM_read_X509(cert, NULL, NULL, NULL);
 		ret->key = PEM_read_PrivateKey(key, NULL, NULL, (void *)(uintptr_t) "");
 		if (!ret->cert || !ret->key || X509_check_private_key(ret->cert, ret->key) != 1)
-			r = err_set(-EINVAL, "%s.pem and %s.key are no certificate with its key", name, name);
+			r = err_set(-EINVAL, "%s.pem and %s.key are not a certificate and its key", name, name);
 	}
 	if (cert)
 		fclose(cert);
@@ -161,7 +160,7 @@ bool pair_add(X509 *cert, X509 *issuer, int nid, const char *value)
 	return right;
 }
 
-/* So random that no two are the same. */
+/* Sets a random serial number; equal numbers are practically impossible. */
 static bool set_number(X509 *cert)
 {
 	BIGNUM *n = BN_new();
@@ -188,7 +187,6 @@ static bool set_days(X509 *cert, int64_t wall_ns, long days)
 	       ASN1_TIME_set(X509_getm_notAfter(cert), from + days * DAY_S);
 }
 
-/* Key, name and days; without what it is for, and unsigned. */
 bool pair_begin(struct pair *p, const char *name, int64_t wall_ns, long days)
 {
 	p->key = EVP_EC_gen("P-256");

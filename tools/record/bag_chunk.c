@@ -6,7 +6,7 @@
 #include "bag_private.h"
 #include "mem.h"
 
-#define PAIRS_MAX 16u /* fields of a connection that are kept */
+#define PAIRS_MAX 16u /* limit of a connection's fields that are kept */
 
 int bag_fail(struct bag *b, int r, uint64_t at, const char *what)
 {
@@ -95,7 +95,7 @@ int bag_record_next(const uint8_t *p, size_t n, size_t *at, struct bag_head *ret
 
 struct connection {
 	char *topic, *type, *definition;
-	struct log_pair pairs[PAIRS_MAX]; /* of memory of their own */
+	struct log_pair pairs[PAIRS_MAX]; /* owns its texts */
 	size_t n_pairs;
 };
 
@@ -115,7 +115,7 @@ static void connection_finish(struct connection *x)
 	}
 }
 
-/* false: no memory */
+/* false: out of memory */
 static bool connection_field(struct connection *x, const struct bag_field *name, const struct bag_field *value)
 {
 	char **to = bag_is_text(name, "type")                 ? &x->type
@@ -151,7 +151,10 @@ static int connection_read(struct connection *x, const struct bag_head *h, const
 	return r;
 }
 
-/* An empty definition is one where the sum is that of nothing; with another sum, or "*", its recorder did not have it. */
+/*
+ * Whether the definition is known. An empty one is complete if the md5sum is that of an empty text; with another sum,
+ * or "*", the recorder did not have it.
+ */
 static bool has_definition(const struct connection *x)
 {
 	const struct log_channel ch = { .metadata = x->pairs, .n_metadata = x->n_pairs };
@@ -206,7 +209,7 @@ int bag_compression(struct bag *b, const struct bag_record *rec)
 	return bag_fail(b, -ENOTSUP, rec->at, "a chunk of a compression other than none, bz2 and lz4");
 }
 
-/* n bytes of the file, as they are. */
+/* Loads n uncompressed bytes of the file. */
 static int load_plain(struct bag *b, uint64_t at, uint64_t n, struct chunk *k)
 {
 	int r;
@@ -270,7 +273,7 @@ static int load_bytes(struct bag *b, const struct chunk_entry *e, struct chunk *
 					 : load_zip(b, (enum log_compression)c, &rec, n, k);
 }
 
-/* A message whose connection is nowhere described has no topic: 1. */
+/* Adds a message to k. Returns 1 if its connection is described nowhere, so its topic is unknown. */
 static int message_add(struct bag *b, const struct bag_head *h, const uint8_t *data, size_t n, struct chunk *k)
 {
 	int64_t id = h->conn.data ? channels_find(&b->c.channels, h->conn.data, 4) : -ENOENT;
@@ -304,7 +307,7 @@ static int records_add(struct bag *b, const struct chunk_entry *e, struct chunk 
 	if (strange)
 		return log_fail(b->c.r.why, sizeof(b->c.r.why), -EBADMSG,
 				"offset %" PRIu64
-				": %zu messages of the chunk are of connections that are nowhere described",
+				": %zu messages of the chunk belong to connections that the file does not describe",
 				e->offset, strange);
 	return 0;
 }

@@ -27,13 +27,13 @@ int bag_field_next(const uint8_t *p, size_t n, size_t *at, struct bag_field *ret
 	return 1;
 }
 
-/* Of a size other than its own a number is none. */
+/* Stores a known field; a number whose field has the wrong size is ignored. */
 static bool take(struct bag_head *h, const struct bag_field *name, const struct bag_field *value)
 {
 	const struct {
 		const char *name;
 		struct bag_field *to;
-		size_t size; /* 0: any */
+		size_t size; /* expected size; 0: any */
 	} known[] = { { "conn", &h->conn, 4 },
 		      { "time", &h->time, 8 },
 		      { "topic", &h->topic, 0 },

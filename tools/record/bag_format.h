@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ROS 1's .bag, version 2.0: records back to back, each a header (fields "name=value", each behind its length) and data, both behind
- * their length. Chunks hold connections and messages, and may be compressed; behind a chunk stands an index of it for each connection; at
- * the end all connections again, and what is in which chunk. Little-endian; a time is seconds and nanoseconds, 32 bits each.
+ * ROS 1's .bag, version 2.0: a sequence of records, each a header (fields "name=value", each preceded by its length)
+ * and data, both preceded by their length. Chunks hold connections and messages, and may be compressed; each chunk is
+ * followed by an index per connection. At the end of the file, all connections are repeated, with the content of each
+ * chunk. Little-endian; a time is seconds and nanoseconds, 32 bits each.
  */
 #ifndef BAG_FORMAT_H
 #define BAG_FORMAT_H
@@ -25,25 +26,25 @@ enum bag_op {
 
 #define BAG_MAGIC       "#ROSBAG V2.0\n"
 #define BAG_MAGIC_SIZE  13u
-#define BAG_HEADER_SIZE 4096u        /* of the first record's header and data, without their lengths */
-#define BAG_HEADERS_MAX (1u << 20)   /* bytes of a record's header that are read */
+#define BAG_HEADER_SIZE 4096u        /* size of the first record's header and data, without their lengths */
+#define BAG_HEADERS_MAX (1u << 20)   /* longest header that is read, bytes */
 #define BAG_CHUNK_BYTES (768u << 10) /* ROS's default */
 
-/* A part of a record, borrowed of its bytes. */
+/* A part of a record; borrows from its bytes. */
 struct bag_field {
 	const uint8_t *data;
 	size_t size;
 };
 
-struct bag_head { /* the fields of a record's header that this reads; data NULL: it has none */
-	int op;   /* -1: none */
+struct bag_head { /* the fields of a header that the reader uses; data NULL: absent */
+	int op;   /* -1: absent */
 	struct bag_field conn, time, topic, compression, size, index_pos, conn_count, chunk_count, chunk_pos,
 		start_time, end_time, count, ver, encryptor;
 };
 
-/* A header of n bytes. False: it is malformed. */
+/* Parses a header of n bytes. False: malformed. */
 bool bag_head_parse(const uint8_t *p, size_t n, struct bag_head *ret);
-/* The next field of a header; *at goes on. 1, 0 at the end, -EBADMSG. */
+/* The next field of a header; advances *at. 1; 0: end; -EBADMSG. */
 int bag_field_next(const uint8_t *p, size_t n, size_t *at, struct bag_field *ret_name, struct bag_field *ret_value);
 
 static inline bool bag_is_text(const struct bag_field *f, const char *text)
@@ -53,9 +54,9 @@ static inline bool bag_is_text(const struct bag_field *f, const char *text)
 
 /* ---- compression (bag_zip.c) ---- */
 
-/* LZ4 in the frames of roslz4, bzip2; of LOG_COMPRESSION_NONE nothing. */
+/* LZ4 in the frames of roslz4, or bzip2; not for LOG_COMPRESSION_NONE. */
 int64_t bag_zip_bound(enum log_compression c, size_t n);
-/* n bytes into to; how many, or -ENOMEM, -EMSGSIZE. */
+/* Compresses n bytes into `to`. Returns the size, or -ENOMEM, -EMSGSIZE. */
 int64_t bag_zip(enum log_compression c, int level, const void *from, size_t n, void *to, size_t room);
 
 struct bag_bytes {
@@ -63,8 +64,8 @@ struct bag_bytes {
 	size_t size, room;
 };
 /*
- * To the end of the stream, at most max bytes: room grows as they come. 0; -EBADMSG damaged or cut off: to has what came before it;
- * -EMSGSIZE: there is more; -ENOMEM.
+ * Decompresses to the end of the stream, at most max bytes; `to` grows as needed. 0; -EBADMSG: damaged or truncated,
+ * `to` holds what came before; -EMSGSIZE: longer than max; -ENOMEM.
  */
 int bag_unzip(enum log_compression c, const void *from, size_t n, size_t max, struct bag_bytes *to);
 

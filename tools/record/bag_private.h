@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of .bag files: what its files share. Thread: as log.h. */
+/* The reader of .bag files: shared by its source files. Thread: as log.h. */
 #ifndef BAG_PRIVATE_H
 #define BAG_PRIVATE_H
 
 #include "bag_format.h"
 #include "chunks.h"
 
-#define BAG_WINDOW 512u /* read at a record: its header mostly lies in that */
+#define BAG_WINDOW 512u /* bytes read at once at a record: usually contain its header */
 
 enum bag_kind {
 	BAG_WHOLE,     /* a chunk's record */
-	BAG_UNCLOSED,  /* a chunk whose length was not written: compressed data to the end of the file */
-	BAG_UNWRAPPED, /* records of an uncompressed one */
+	BAG_UNCLOSED,  /* a chunk whose length was never written: compressed data to the end of the file */
+	BAG_UNWRAPPED, /* the records of such a chunk without compression */
 };
 
 struct bag {
 	struct chunk_reader c;
-	struct bag_bytes head; /* of the record that was looked at last */
+	struct bag_bytes head; /* header of the record that was read last */
 	struct bag_bytes zip;
 	uint64_t index_pos;
 	uint32_t conn_count, chunk_count;
-	unsigned compressions; /* that were seen, a bit each of enum log_compression */
-	const char *no_index;  /* why its index is not used; NULL: it is, or there is none */
+	unsigned compressions; /* compressions in use, one bit for each enum log_compression */
+	const char *no_index;  /* why the index is not used; NULL: it is used, or absent */
 	char names[32];
 };
 
@@ -35,15 +35,15 @@ static inline uint64_t bag_left(const struct bag *b, uint64_t at)
 {
 	return at < b->c.r.info.size ? b->c.r.info.size - at : 0;
 }
-/* n bytes, all of them. */
+/* Reads exactly n bytes. */
 int bag_read(struct bag *b, uint64_t at, void *buf, size_t n);
-/* The record at `at`; its data need not be all there. 0; 1: the file ends in its header; < 0: it is none. */
+/* Reads the record at `at`; its data may be incomplete. 0; 1: the file ends in its header; < 0: not a record. */
 int bag_record_read(struct bag *b, uint64_t at, struct bag_record *ret);
-/* The compression of a chunk; -ENOTSUP. */
+/* A chunk's compression, or -ENOTSUP. */
 int bag_compression(struct bag *b, const struct bag_record *rec);
-/* The connection that a record of that header and data describes. 0 also where it is known. */
+/* Adds the connection that a record describes; 0 also if it is already known. */
 int bag_connection(struct bag *b, const struct bag_head *h, const uint8_t *data, size_t n, uint64_t at);
-/* One record of memory: header and data. *at goes on. 1, 0 at the end, -EBADMSG malformed or cut off. */
+/* The next record in memory: header and data; advances *at. 1; 0: end; -EBADMSG: malformed or truncated. */
 int bag_record_next(const uint8_t *p, size_t n, size_t *at, struct bag_head *ret, const uint8_t **ret_data,
 		    size_t *ret_size);
 static inline int64_t bag_time(const struct bag_field *f)
@@ -52,6 +52,6 @@ static inline int64_t bag_time(const struct bag_field *f)
 }
 
 int bag_load(struct chunk_reader *c, const struct chunk_entry *e, struct chunk *k);
-int bag_scan(struct bag *b); /* list chunks by reading all of it */
+int bag_scan(struct bag *b); /* lists chunks by reading the whole file */
 
 #endif

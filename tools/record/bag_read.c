@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening a .bag: by its index, or by a scan where there is none. Thread: as log.h. */
+/* Opens a .bag: by its index, or by a scan if it has none. Thread: as log.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ static int id_order(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* How many messages each connection has in the chunk: into e, and to the channels. */
+/* Counts the messages of each connection in the chunk, into e and the channels. */
 static int info_counts(struct bag *b, const uint8_t *data, size_t n, struct chunk_entry *e)
 {
 	e->channels = mem_calloc(n + 1, sizeof(*e->channels));
@@ -193,7 +193,7 @@ int bag_open(struct log_opening *o, struct log_reader **ret)
 
 	if (o->n_head < BAG_MAGIC_SIZE || memcmp(o->head, BAG_MAGIC, BAG_MAGIC_SIZE) != 0)
 		return log_fail(o->why, o->why_size, -ENOTSUP,
-				"%s: a .bag of another version than 2.0; `rosbag fix` makes one of that", o->path);
+				"%s: a .bag of another version than 2.0; `rosbag fix` converts it", o->path);
 	b = MEM_NEW(struct bag);
 	if (!b)
 		return log_fail(o->why, o->why_size, -ENOMEM, "%s: no memory", o->path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A .bag without an index, or with a damaged one: record by record, past what is none. A chunk that was open when its writer
- * was killed has no length; its messages are there. Thread: as log.h.
+ * Reads a .bag whose index is missing or damaged: record by record, skipping damage. A chunk that was open when its
+ * writer was killed has no length; its messages are read too. Thread: as log.h.
  */
 #include <errno.h>
 
@@ -9,12 +9,12 @@
 #include "mem.h"
 
 #define SCAN_WINDOW ((size_t)64 << 10)
-#define CHUNK_HEAD  256u /* bytes of a chunk's header, at most */
+#define CHUNK_HEAD  256u /* longest header of a chunk, bytes */
 
 struct scan {
 	struct bag *b;
 	uint64_t at;
-	uint64_t open_at; /* records of a chunk that was not closed begin there; 0: not within one */
+	uint64_t open_at; /* start of the records of an unclosed chunk; 0: outside of such a chunk */
 };
 
 static int add(struct scan *s, struct chunk_entry *e)
@@ -29,7 +29,7 @@ static int add(struct scan *s, struct chunk_entry *e)
 	return r < 0 ? bag_fail(s->b, r, e->offset, "no memory for the list of chunks") : 0;
 }
 
-/* What was open ends at s->at. */
+/* Ends the unclosed chunk, if any, at s->at. */
 static int end_open(struct scan *s)
 {
 	struct chunk_entry e = { .kind = BAG_UNWRAPPED, .offset = s->open_at, .size = s->at - s->open_at };
@@ -49,9 +49,9 @@ static int damage(struct scan *s, const char *what)
 	return r;
 }
 
-/* ---- behind damage ---- */
+/* ---- after damage ---- */
 
-/* Whether a chunk's header begins there, of which n bytes are seen. */
+/* Whether a chunk's header probably begins at p; n bytes are available. */
 static bool plausible(const uint8_t *p, size_t n)
 {
 	struct bag_head h;
@@ -64,7 +64,7 @@ static bool plausible(const uint8_t *p, size_t n)
 	       bag_head_parse(p + 4, len, &h) && h.op == BAG_CHUNK && h.compression.data;
 }
 
-/* s->at: the next place where a chunk begins, else the end of the file. */
+/* Moves s->at to the next place where a chunk begins, or to the end of the file. */
 static int resync(struct scan *s)
 {
 	uint8_t *w = mem_alloc(SCAN_WINDOW + CHUNK_HEAD + 4);
@@ -107,7 +107,7 @@ static int connection(struct scan *s, const struct bag_record *rec)
 	if (r >= 0)
 		r = bag_connection(s->b, &h, data, (size_t)rec->data_size, rec->at);
 	mem_free(data);
-	return r == -ENOMEM ? r : 0; /* of one that is malformed the messages say it */
+	return r == -ENOMEM ? r : 0; /* malformed ones are reported with their messages */
 }
 
 static int chunk(struct scan *s, const struct bag_record *rec)
@@ -137,7 +137,7 @@ static int record(struct scan *s)
 	int r = bag_record_read(s->b, s->at, &rec);
 
 	if (r < 0) {
-		r = damage(s, "no record begins here; the file is damaged, and is read on at the next chunk");
+		r = damage(s, "no record begins here; the file is damaged, and reading continues at the next chunk");
 		return r < 0 ? r : resync(s);
 	}
 	if (!r && rec.head.op == BAG_CHUNK)

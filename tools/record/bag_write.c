@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing a .bag, version 2.0. A chunk is collected in memory: it begins with its length, and may be compressed. A connection is described
- * in front of its first message, and at the end. Thread: as log.h.
+ * Writes .bag files, version 2.0. A chunk is collected in memory, as it begins with its length, and may be compressed.
+ * A connection is described before its first message, and again at the end. Thread: as log.h.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,8 +14,8 @@
 #include "mem.h"
 #include "ros/ros_text.h"
 
-#define RECORD_MAX     128u /* bytes of a record of ours without data and texts, at most */
-#define MESSAGE_HEAD   47u  /* of a message: fields op, conn, time, and the two lengths */
+#define RECORD_MAX     128u /* size of a written record without data and texts, at most */
+#define MESSAGE_HEAD   47u  /* of a message: the fields op, conn, time, and both lengths */
 #define INDEX_HEAD     55u  /* op, ver, conn, count */
 #define INDEX_ENTRY    12u
 #define INFO_HEAD      112u /* op, ver, chunk_pos, start_time, end_time, count */
@@ -28,18 +28,18 @@ struct buffer {
 	size_t size, room;
 };
 
-struct connection {           /* of a channel */
-	struct buffer record; /* as it stands in chunks and at the end */
-	struct buffer index;  /* entries of the open chunk */
-	uint32_t count;       /* messages in it */
-	bool used;            /* it was described */
+struct connection {           /* one per channel */
+	struct buffer record; /* the connection's record for chunks and the end */
+	struct buffer index;  /* index entries of the open chunk */
+	uint32_t count;       /* messages in the open chunk */
+	bool used;            /* has been described */
 };
 
 struct chunk_info {
 	uint64_t at;
 	int64_t start_ns, end_ns;
-	uint32_t n;    /* connections */
-	size_t counts; /* where they begin in bag_writer.counts */
+	uint32_t n;    /* number of connections in the chunk */
+	size_t counts; /* start of their counts in bag_writer.counts */
 };
 
 struct bag_writer {
@@ -48,10 +48,10 @@ struct bag_writer {
 	struct connection *connections;
 	size_t connections_cap;
 	struct buffer chunk, zip, small, counts;
-	struct buffer infos;      /* of struct chunk_info */
-	int64_t start_ns, end_ns; /* of the open chunk */
-	uint64_t n_messages;      /* in it */
-	uint64_t tail_bytes;      /* that the end takes */
+	struct buffer infos;      /* array of struct chunk_info */
+	int64_t start_ns, end_ns; /* times of the open chunk */
+	uint64_t n_messages;      /* messages in the open chunk */
+	uint64_t tail_bytes;      /* size of the records at the end of the file */
 	enum log_compression compression;
 	int level;
 	size_t chunk_bytes;
@@ -62,7 +62,7 @@ static struct bag_writer *of(struct log_writer *w)
 	return (struct bag_writer *)w;
 }
 
-/* ---- bytes ---- */
+/* ---- buffers ---- */
 
 static uint8_t *room(struct buffer *b, size_t n)
 {
@@ -135,7 +135,7 @@ static uint8_t *field_time(uint8_t *to, const char *name, int64_t ns)
 	return field(to, name, b, 8);
 }
 
-/* The header began at `head`, with room for its length in front of it; data of n bytes follows. */
+/* Completes a header that begins at `head`, with room for its length before it; data of n bytes follows. */
 static uint8_t *header_end(uint8_t *head, uint8_t *end, size_t n)
 {
 	put_u32(head - 4, (uint32_t)(end - head));
@@ -168,7 +168,7 @@ static const char *text(const char *s)
 	return s ? s : "";
 }
 
-/* The sum of the definition; "*", which fits any, where it has none. */
+/* The md5sum of the definition; "*", which matches any, if the channel has no definition. */
 static void sum_of(const struct log_channel *ch, const char *definition, char ret[ROS_TEXT_MD5])
 {
 	const char *known = channel_metadata(ch, "md5sum");
@@ -267,7 +267,7 @@ static const char *compression_name(enum log_compression c)
 	return c == LOG_COMPRESSION_LZ4 ? "lz4" : c == LOG_COMPRESSION_BZ2 ? "bz2" : "none";
 }
 
-/* What stands in the chunk, as it goes into the file. */
+/* Compresses the chunk, if the options say so; *ret: the bytes for the file. Returns their number. */
 static int64_t chunk_pack(struct bag_writer *d, const uint8_t **ret)
 {
 	int64_t bound = bag_zip_bound(d->compression, d->chunk.size);
@@ -282,7 +282,7 @@ static int64_t chunk_pack(struct bag_writer *d, const uint8_t **ret)
 	return bag_zip(d->compression, d->level, d->chunk.data, d->chunk.size, d->zip.data, d->zip.room);
 }
 
-/* Into d->small: the chunk's head, then the indexes of its connections. Returns the length of the head. */
+/* Writes the chunk's head, then the indexes of its connections, into d->small. Returns the head's length. */
 static int64_t chunk_around(struct bag_writer *d, size_t packed)
 {
 	size_t head_size;
@@ -315,7 +315,7 @@ static int64_t chunk_around(struct bag_writer *d, size_t packed)
 	return (int64_t)head_size;
 }
 
-/* Room for the chunk in the lists of the end. */
+/* Makes room for the chunk in the lists for the file's end. */
 static int info_room(struct bag_writer *d)
 {
 	return room(&d->infos, sizeof(struct chunk_info)) && room(&d->counts, d->channels.n * 8 + 8) ? 0 : -ENOMEM;
@@ -422,7 +422,7 @@ static int bag_put(struct log_writer *w, const struct log_message *m, const stru
 		return -EMSGSIZE;
 	if (d->n_messages && d->chunk.size + size > d->chunk_bytes)
 		r = bag_flush(w);
-	if (r >= 0) /* all that is yet to be written, compressed or not */
+	if (r >= 0) /* reserve space for all that is still to be written, at its uncompressed size */
 		r = log_out_reserve(&w->out, d->chunk.size + size + d->chunk.size / 64 +
 						     2 * d->connections[m->channel].record.size + d->tail_bytes +
 						     (d->n_messages + 1) * (INDEX_ENTRY + MESSAGE_HEAD) +
@@ -458,7 +458,7 @@ static int info_put(struct bag_writer *d, const struct chunk_info *x)
 	return 0;
 }
 
-/* Connections and chunks, into d->small. Returns the number of connections. */
+/* Writes connections and chunk infos into d->small. Returns the number of connections. */
 static int64_t tail_make(struct bag_writer *d)
 {
 	uint32_t conns = 0;
@@ -496,7 +496,7 @@ static int bag_finish(struct log_writer *w, char *why, size_t why_size)
 	if (r < 0)
 		return log_fail(why, why_size, r,
 				"%s: the last chunk, %" PRIu64
-				" messages, could not be written: %s; what is before it is kept",
+				" messages, could not be written: %s; the messages before it are kept",
 				w->path, n, strerror(-r));
 	at = w->out.size;
 	conns = tail_make(d);
@@ -504,7 +504,7 @@ static int bag_finish(struct log_writer *w, char *why, size_t why_size)
 	if (r >= 0)
 		r = file_header_put(d, at, (uint32_t)conns, (uint32_t)(d->infos.size / sizeof(struct chunk_info)));
 	return r < 0 ? log_fail(why, why_size, r,
-				"%s: the index could not be written: %s; `simctl bag recover` makes one", w->path,
+				"%s: the index could not be written: %s; `simctl bag recover` restores it", w->path,
 				strerror(-r))
 		     : 0;
 }
@@ -542,7 +542,7 @@ int bag_create(const struct log_out *out, const struct log_write_options *o, str
 	int r;
 
 	if (o->compression == LOG_COMPRESSION_ZSTD)
-		return log_fail(why, why_size, -ENOTSUP, "a .bag has none, lz4 or bz2 as compression, not zstd");
+		return log_fail(why, why_size, -ENOTSUP, "a .bag has the compressions none, lz4 and bz2, not zstd");
 	d = MEM_NEW(struct bag_writer);
 	if (!d)
 		return log_fail(why, why_size, -ENOMEM, "no memory");

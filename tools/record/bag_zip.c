@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compressed chunks of a .bag. ROS writes LZ4 with roslz4: frames of LZ4 with blocks of 4 MiB that stand alone and a sum at the end; what else
- * a frame may have, it refuses. So do we write them; read is any frame. Thread: any.
+ * Compresses and decompresses chunks of a .bag. ROS writes LZ4 with roslz4, in frames of independent blocks of 4 MiB
+ * with a checksum at the end, and refuses other frames. This writes the same, and reads any frame. Thread: any.
  */
 #include <bzlib.h>
 #include <errno.h>
@@ -46,7 +46,7 @@ int64_t bag_zip(enum log_compression c, int level, const void *from, size_t n, v
 	return r == BZ_OK ? (int64_t)len : -ENOMEM;
 }
 
-/* More room, up to max and one byte, by which more than max is found out. */
+/* Enlarges `to`, up to max + 1 bytes; the extra byte detects data longer than max. */
 static int grow(struct bag_bytes *to, size_t max)
 {
 	size_t room = to->room ? to->room * 2 : FIRST_ROOM;
@@ -110,7 +110,7 @@ static int un_bz2(const uint8_t *from, size_t n, size_t max, struct bag_bytes *t
 		k = BZ2_bzDecompress(&s);
 		to->size += room - s.avail_out;
 		if (k == BZ_OK && s.avail_in == in && s.avail_out == room)
-			r = -EBADMSG; /* the stream goes on, the bytes do not */
+			r = -EBADMSG; /* the data ends before the stream does */
 	}
 	BZ2_bzDecompressEnd(&s);
 	if (!r && k != BZ_STREAM_END)

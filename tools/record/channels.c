@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Channels of a file, by index and by key. Each lies in one block with its texts behind it. Thread: one's. */
+/* Channels of a file, by index and by key. Each is one block of memory, with its texts. Thread: one at a time. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,11 +8,11 @@
 #include "rnd.h"
 
 struct channel_key {
-	const void *key; /* in the channel's own block */
+	const void *key; /* points into the channel's block */
 	size_t size;
 };
 
-struct block { /* of one channel: pairs, then the bytes of schema and texts */
+struct block { /* a channel's block: metadata pairs, then schema and texts */
 	struct log_pair *pair;
 	char *at;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings in a log: what reading it says, by its index and from the beginning. Thread: one's. */
+/* Finds problems in a log: by reading it with its index, and from the beginning. Thread: one at a time. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ __attribute__((format(printf, 2, 3))) static void finding(struct check *c, const
 	c->say(c->arg, text);
 }
 
-/* To the end. Returns the number of messages. loud: what is damaged is said. */
+/* Reads to the end; returns the number of messages. loud: reports damage. */
 static uint64_t read_all(struct check *c, struct log_reader *r, bool loud)
 {
 	int64_t before_ns = INT64_MIN;
@@ -45,7 +45,8 @@ static uint64_t read_all(struct check *c, struct log_reader *r, bool loud)
 	}
 	if (late && loud)
 		finding(c,
-			"%" PRIu64 " messages lie outside the times that the index says of their chunk, and come late",
+			"%" PRIu64
+			" messages are outside the times that the index states for their chunk, and come late",
 			late);
 	return n;
 }
@@ -54,16 +55,16 @@ static void look_at_info(struct check *c, const struct log_info *info)
 {
 	if (!info->complete)
 		finding(c,
-			"the file was not closed in good order, or its end is lost: `simctl bag recover` makes a new one "
-			"of what is there");
-	if (info->format == LOG_MCAP) /* its schema 0 says that a channel has no type, as one of JSON may */
+			"the file was not closed properly, or its end is lost: `simctl bag recover` makes a new file "
+			"of the rest");
+	if (info->format == LOG_MCAP) /* in MCAP, schema 0 is allowed: a channel without type, such as JSON */
 		return;
 	for (size_t i = 0; i < info->n_channels; i++)
 		if (!*info->channels[i].schema_name && info->channels[i].n_messages)
 			finding(c, "the channel %s has messages, but no type", info->channels[i].topic);
 }
 
-/* What the index says against what is there. */
+/* Compares what the index says with what a scan finds. */
 static void look_without_index(struct check *c, const char *path, uint64_t by_index, uint64_t said, bool counted)
 {
 	const struct log_read_options scan = { .scan = true };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages of chunks, merged by time. A heap of loaded chunks, each sorted; the next is loaded when its time has come. */
+/*
+ * Merges messages of chunks by time: a heap of loaded chunks, each sorted; a chunk is loaded when its start time is
+ * reached.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -75,7 +78,7 @@ static void chunk_drop(struct chunk_reader *c, struct chunk *k)
 	c->spare = k;
 }
 
-/* By time, equal ones as they lie. */
+/* By time, then by position. */
 static int item_order(const void *a, const void *b)
 {
 	const struct chunk_item *x = a, *y = b;
@@ -94,7 +97,7 @@ static void chunk_sort(struct chunk *k)
 		}
 }
 
-/* ---- the list ---- */
+/* ---- list of chunks ---- */
 
 void chunk_reader_init(struct chunk_reader *c, const struct log_reader_ops *ops, const struct log_opening *o)
 {
@@ -206,7 +209,7 @@ static int id_order(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Which channels it has: on failure unknown, which is no harm. */
+/* Records the chunk's channels; on failure they stay unknown, so the chunk is always loaded. */
 static void list_channels(struct chunk_entry *e, const struct chunk *k, size_t n_channels)
 {
 	bool *seen = mem_calloc(n_channels + 1, 1);
@@ -300,7 +303,7 @@ static int push(struct chunk_reader *c, struct chunk *k)
 	return 0;
 }
 
-/* The top's next message; where it has no more, the chunk goes. */
+/* Advances the top to its next message; drops the chunk if it has no more. */
 static void step(struct chunk_reader *c)
 {
 	struct chunk *k = c->heap[0];
@@ -313,7 +316,7 @@ static void step(struct chunk_reader *c)
 	sift_down(c);
 }
 
-/* ---- the way through ---- */
+/* ---- iteration ---- */
 
 static bool wanted(const struct chunk_reader *c, uint32_t channel)
 {
@@ -368,7 +371,7 @@ static int load_next(struct chunk_reader *c)
 	return r < 0 ? r : 0;
 }
 
-/* Whether a chunk that is not loaded yet may hold what is next. */
+/* Whether a chunk that is not loaded yet may hold the next message. */
 static bool is_due(const struct chunk_reader *c)
 {
 	if (c->next == c->n)

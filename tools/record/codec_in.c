@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a log into simd. `native`: a std_msgs/Header and the fields of the type, as CDR; which type it is stands in the channel's metadata,
- * as `sim_type` and `sim_hash`, and of one's own types the definition as `sim_definition`. `packed` is the same, with its arrays shuffled.
- * See codec.h.
+ * Decodes messages of a log for simd. `native`: a std_msgs/Header and the fields of the type, as CDR; the type is in
+ * the channel's metadata, as `sim_type` and `sim_hash`, and the definition of a type that simd does not have as
+ * `sim_definition`. `packed` is the same, with shuffled arrays. See codec.h.
  */
 #include "codec_in_private.h"
 
@@ -31,7 +31,7 @@ int codec_in_fail(int r, char *why, size_t why_size, const struct log_channel *c
 	return r;
 }
 
-/* ---- other names ---- */
+/* ---- names of foreign types ---- */
 
 static const char *sim_of_ros(const char *name)
 {
@@ -65,7 +65,7 @@ const char *codec_ros_of_type(const char *name)
 
 /* ---- native ---- */
 
-/* One that comes with simd, or its own definition. */
+/* Finds a type of simd's, or creates one from the definition in the log. */
 static int find_type(const char *name, const char *definition, const struct sim_type **ret)
 {
 	*ret = sim_type_builtin(name);
@@ -99,7 +99,8 @@ int codec_in_open_type(struct codec_in *c, const struct log_channel *ch, char *w
 	if (r == -ENOMEM)
 		return codec_in_fail(r, why, why_size, ch, "no memory");
 	if (r < 0)
-		return codec_in_fail(-ENOTSUP, why, why_size, ch, "a type that is not known here");
+		return codec_in_fail(-ENOTSUP, why, why_size, ch,
+				     "simd does not know the type, and the log does not define it");
 	snprintf(own, sizeof(own), "%016" PRIx64, c->type->hash);
 	if (strcmp(own, hash) != 0)
 		return codec_in_fail(-ENOTSUP, why, why_size, ch, "the type has changed since it was recorded");
@@ -122,9 +123,9 @@ static int decode_packed(struct codec_in *c, const struct log_message *m, struct
 	int64_t size = pack_size(m->data, m->size);
 	struct log_message plain = *m;
 
-	if (size <= 0) /* of nothing: not even a header */
+	if (size <= 0) /* an empty message does not even have a header */
 		return -EBADMSG;
-	if ((size_t)size > c->plain_room) { /* no more than the message itself has */
+	if ((size_t)size > c->plain_room) { /* at most m->size */
 		uint8_t *more = mem_realloc(c->plain, (size_t)size);
 
 		if (!more)
@@ -139,12 +140,12 @@ static int decode_packed(struct codec_in *c, const struct log_message *m, struct
 	return decode_native(c, &plain, ret);
 }
 
-/* ---- all ---- */
+/* ---- all encodings ---- */
 
 static int open_one(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size)
 {
 	static const char *const read =
-		"the encoding \"%.40s\" is not one that is read here: cdr, ros1, protobuf, json, %s";
+		"the encoding \"%.40s\" cannot be decoded, only cdr, ros1, protobuf, json and %s";
 	const char *encoding = ch->message_encoding;
 	char text[200];
 	int r;
@@ -220,7 +221,7 @@ bool codec_in_is_static(const struct codec_in *c)
 	return c->is_static;
 }
 
-/* ROS has no field for that frames are fixed: it is the channel's name. */
+/* ROS has no field for fixed transforms, only the channel's name tf_static. */
 static void set_static(struct message_in *m)
 {
 	struct sim_Transforms *t = m->buf;
@@ -255,10 +256,10 @@ const char *codec_in_note(struct codec_in *c)
 	return c->note;
 }
 
-/* ---- into room that grows ---- */
+/* ---- growing room ---- */
 
 #define ROOM_FIRST    65536u
-#define ENCODED_TIMES 64u /* a body that needs more than so many times its encoded bytes is none */
+#define ENCODED_TIMES 64u /* a body larger than this many times its encoded size is malformed */
 
 static int grow(struct codec_room *r, size_t encoded)
 {
@@ -300,7 +301,7 @@ const char *codec_in_reason(int r)
 {
 	switch (r) {
 	case 1:
-		return "it says nothing of its type";
+		return "it has nothing for its type";
 	case -EBADMSG:
 		return "it is malformed";
 	case -ERANGE:
@@ -308,7 +309,7 @@ const char *codec_in_reason(int r)
 	case -EMSGSIZE:
 		return "a text or an array in it is too long";
 	case -ENOTSUP:
-		return "it has a form that is not read";
+		return "its form cannot be decoded";
 	default:
 		return strerror(-r);
 	}

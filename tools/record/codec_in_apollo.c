@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From logs of Cyber RT into simd, .record or protobuf in MCAP: Apollo's messages, simd's own types as the bridge `cyber` and codec_out
- * write them, field by field, and all others as types of the definitions in the file; and Apollo's messages of before, in a .bag. See codec.h.
+ * Decodes logs of Cyber RT, .record or protobuf in MCAP: Apollo's messages; simd's own types as written by the bridge
+ * `cyber` and codec_out, field by field; all others as types of the definitions in the file; and Apollo's older
+ * messages in a .bag. See codec.h.
  */
 #include "codec_in_private.h"
 
@@ -38,7 +39,7 @@ static int decode_own(struct codec_in *c, const struct log_message *m, struct me
 	return r;
 }
 
-/* "sim_msgs/LaneLines" of "sim_msgs.LaneLines". 0 or -EINVAL. */
+/* Turns "sim_msgs.LaneLines" into "sim_msgs/LaneLines". 0 or -EINVAL. */
 static int ros_name(const char *name, char ret[2 * SIM_TYPE_NAME_MAX])
 {
 	int n = snprintf(ret, 2 * SIM_TYPE_NAME_MAX, "%s", name);
@@ -50,7 +51,10 @@ static int ros_name(const char *name, char ret[2 * SIM_TYPE_NAME_MAX])
 	return 0;
 }
 
-/* Whether the definition of the file, a set or a tree of descriptors, has that of our type in it. Without any it is believed. */
+/*
+ * Whether the definition in the file, a set or a tree of descriptors, contains that of simd's type. A file without
+ * definition is trusted.
+ */
 static bool has_descriptor(const struct log_channel *ch, const struct ros_type *t)
 {
 	struct iovec iov[IOV_BUF_PIECES];
@@ -73,7 +77,7 @@ static int make_reader(struct codec_in *c, const struct log_channel *ch, char *w
 	return 0;
 }
 
-/* -ENOENT: it is no type of simd's. */
+/* -ENOENT: not a type of simd's. */
 static int open_own(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size)
 {
 	char name[2 * SIM_TYPE_NAME_MAX], text[300];
@@ -104,7 +108,7 @@ static int decode_defined(struct codec_in *c, const struct log_message *m, struc
 	return r;
 }
 
-/* The set of its definitions; those of a .record are a tree. Borrows from room. */
+/* The definitions as a set, converted if a .record has a tree. Borrows from room. */
 static struct log_bytes set_of(const struct log_channel *ch, struct iov_buf *room)
 {
 	struct iovec iov[IOV_BUF_PIECES];
@@ -125,7 +129,7 @@ static int open_defined(struct codec_in *c, const struct log_channel *ch, char *
 
 	if (!ch->schema.size)
 		return codec_in_fail(-ENOTSUP, why, why_size, ch,
-				     "the file has no definition of this message, and it is not known here");
+				     "the file has no definition of this message, and simd does not know it");
 	iov_buf_init(&room);
 	set = set_of(ch, &room);
 	r = pb_type_create(set.data, set.size, ch->schema_name, &c->defined, text, sizeof(text));
@@ -152,7 +156,7 @@ int codec_in_open_apollo(struct codec_in *c, const struct log_channel *ch, char 
 	return 0;
 }
 
-/* ---- before Cyber RT ---- */
+/* ---- Apollo before Cyber RT ---- */
 
 static int decode_apollo_ros(struct codec_in *c, const struct log_message *m, struct message_in *ret)
 {
@@ -174,7 +178,7 @@ static int decode_defined_ros(struct codec_in *c, const struct log_message *m, s
 	return r < 0 ? r : decode_defined(c, &message, ret);
 }
 
-/* By Apollo 5's definition of the message of that name: the file has none. */
+/* Uses Apollo 5's definition of the message of that name, as the file has none. */
 static int open_defined_here(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size)
 {
 	char text[400];

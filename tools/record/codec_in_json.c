@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From logs of JSON into simd, as Foxglove has them: messages of types that are known by name, field by field, whatever their schema says;
- * others by their JSON Schema. What codec_out writes says its type in the channel's metadata. See codec.h.
+ * Decodes logs of JSON, as Foxglove writes them: messages of types known by name field by field, whatever their schema
+ * says; others by their JSON Schema. codec_out puts the type into the channel's metadata. See codec.h.
  */
 #include "codec_in_private.h"
 
@@ -21,19 +21,19 @@
 
 struct codec_json {
 	struct named_reader reader;
-	const char *header; /* of stamp and frame, in front of the fields; NULL: the type has its own */
-	/* of a type that says its stamp, and its frame, in fields of its own */
+	const char *header; /* name of the header with stamp and frame, before the fields; NULL: the type has its own */
+	/* the type has fields of its own for the stamp, the frame */
 	bool has_stamp, has_frame;
 	struct sim_field_path stamp, frame;
-	char left_out[JSON_SCHEMA_LEFT_MAX]; /* properties that became no field */
-	uint64_t ignored;                    /* messages with fields that the type has not */
+	char left_out[JSON_SCHEMA_LEFT_MAX]; /* properties for which the type has no field */
+	uint64_t ignored;                    /* messages with fields that the type does not have */
 	char ignored_one[64];
 	char note[JSON_SCHEMA_LEFT_MAX + 200];
 };
 
 /* ---- stamp and frame ---- */
 
-/* One field of that kind, not an array. */
+/* Finds a single field of that kind. */
 static bool find(const struct sim_type *t, const char *path, enum sim_kind kind, struct sim_field_path *ret)
 {
 	const struct sim_field *f;
@@ -44,7 +44,7 @@ static bool find(const struct sim_type *t, const char *path, enum sim_kind kind,
 	return f->kind == kind && f->array == SIM_ARRAY_NONE;
 }
 
-/* A std_msgs/Header in front, or Foxglove's timestamp and frame_id. */
+/* Finds a std_msgs/Header at the start, or Foxglove's timestamp and frame_id. */
 static void find_header(struct codec_json *j, const struct sim_type *t)
 {
 	const struct sim_field *f = t->fields;
@@ -114,7 +114,7 @@ static int decode_json(struct codec_in *c, const struct log_message *m, struct m
 
 const char *codec_in_json_note(struct codec_json *j)
 {
-	if (*j->left_out) /* messages have what is left out, so it is no use to count */
+	if (*j->left_out) /* messages have the left-out properties too, so counting them adds nothing */
 		snprintf(j->note, sizeof(j->note), "fields that no type can have are left out: %s", j->left_out);
 	else if (j->ignored)
 		snprintf(j->note, sizeof(j->note),
@@ -132,20 +132,20 @@ void codec_in_json_destroy(struct codec_json *j)
 
 /* ---- channels ---- */
 
-/* As codec_out says it. -ENOENT: it says nothing. */
+/* A channel written by codec_out. -ENOENT: not one. */
 static int open_ours(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size)
 {
 	int r = channel_metadata(ch, "sim_type") ? codec_in_open_type(c, ch, why, why_size) : -ENOENT;
 
 	if (r < 0)
 		return r;
-	c->conv.sim = c->type; /* and nothing else: field by field */
+	c->conv.sim = c->type; /* field by field, without a mapping */
 	c->whole = true;
 	c->json->header = codec_header_of(c->type);
 	return 0;
 }
 
-/* A type of ours, or a message that one is mapped to. -ENOENT: neither. */
+/* A type of simd's, or a message that is mapped to one. -ENOENT: neither. */
 static int open_known(struct codec_in *c, const struct log_channel *ch, char *why, size_t why_size)
 {
 	char text[300];
@@ -168,10 +168,10 @@ static int open_schema(struct codec_in *c, const struct log_channel *ch, char *w
 
 	if (!ch->schema.size)
 		return codec_in_fail(-ENOTSUP, why, why_size, ch,
-				     "its messages are JSON without a schema, so which fields they have is not known");
+				     "its messages are JSON without a schema, so their fields are unknown");
 	if (strcmp(ch->schema_encoding, "jsonschema") != 0)
 		return codec_in_fail(-ENOTSUP, why, why_size, ch,
-				     "of messages in JSON a schema in the encoding jsonschema is read, and no other");
+				     "messages in JSON can only be read with a schema in the encoding jsonschema");
 	r = json_schema_type(ch->schema_name, ch->schema.data, ch->schema.size, &c->type, c->json->left_out, text,
 			     sizeof(text));
 	if (r < 0)

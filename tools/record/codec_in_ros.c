@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From logs of ROS into simd: messages with a mapping, those of simd's own types, and others by the definition that stands in the file. A
- * definition that is not that of the type known here is never guessed at. See codec.h.
+ * Decodes logs of ROS: messages with a mapping, those of simd's own types, and others by the definition in the file. If
+ * a definition differs from that of the known type, the channel is refused. See codec.h.
  */
 #include "codec_in_private.h"
 
@@ -22,7 +22,10 @@ static const struct ros_type *const *known_of(const struct codec_in *c)
 	return c->format == WIRE_ROS1 ? ros1_types : ros2_types;
 }
 
-/* An empty text of that encoding is the definition of a type without fields; of a type with fields the recorder did not have it. */
+/*
+ * An empty text in that encoding is the definition of a type without fields; for a type with fields it means that the
+ * recorder did not have the definition.
+ */
 static bool has_definition(const struct codec_in *c, const struct log_channel *ch)
 {
 	const struct ros_type *known;
@@ -38,7 +41,7 @@ static bool has_definition(const struct codec_in *c, const struct log_channel *c
 	return empty;
 }
 
-/* The definition in the file: mem_free(); *ret NULL: it has none that is read here. */
+/* The definition in the file: free with mem_free(); *ret NULL: none, or not readable. */
 static int definition_of(const struct codec_in *c, const struct log_channel *ch, char **ret)
 {
 	*ret = NULL;

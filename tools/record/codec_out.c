@@ -15,7 +15,7 @@
 #include "channels.h"
 #include "mem.h"
 
-/* What rosbag2 offers with when it plays: reliable and volatile, or kept for who comes late. */
+/* QoS that rosbag2 offers when it plays: reliable, and volatile or transient local. */
 #define QOS(durability) \
 	"- history: 1\n  depth: 10\n  reliability: 1\n  durability: " durability "\n" \
 	"  deadline:\n    sec: 9223372036\n    nsec: 854775807\n" \
@@ -63,7 +63,7 @@ const char *codec_header_of(const struct sim_type *t)
 	return "header";
 }
 
-/* The header, the fields and all that is nested, as ROS 2 writes it. */
+/* The header, the fields and all nested types, in the text format of ROS 2. */
 static int make_schema(struct codec_out *c, char *why, size_t why_size)
 {
 	char *fields = ros_generic_text(c->type, ROS_GENERIC_ROS2), *text = NULL;
@@ -79,7 +79,7 @@ static int make_schema(struct codec_out *c, char *why, size_t why_size)
 	return r == 0 || r == -ENOMEM ? r : -ENOTSUP;
 }
 
-/* What it takes to read it again where nobody knows the type. */
+/* Adds the definition to the metadata, so that the channel can be read where the type is unknown. */
 static int keep_definition(struct codec_out *c, char *why, size_t why_size)
 {
 	const struct sim_type *builtin = sim_type_builtin(c->type->name);
@@ -132,7 +132,7 @@ int codec_out_open_native(struct codec_out *c, char *why, size_t why_size)
 	return codec_out_say_type(c, why, why_size);
 }
 
-/* ---- the messages of ROS ---- */
+/* ---- ROS messages ---- */
 
 static void name_schema(struct codec_out *c, const char *kind)
 {
@@ -180,7 +180,7 @@ int codec_out_open_ros(struct codec_out *c, char *why, size_t why_size)
 	return 0;
 }
 
-/* ---- all ---- */
+/* ---- all encodings ---- */
 
 static int (*const open_kind[])(struct codec_out *c, char *why, size_t why_size) = {
 	[CODEC_NATIVE] = codec_out_open_native, [CODEC_ROS2] = codec_out_open_ros,
@@ -210,7 +210,7 @@ int codec_out_create(enum codec_kind kind, const struct codec_apollo *apollo, co
 		codec_out_destroy(c);
 		return r;
 	}
-	if (!c->channel.schema.size) /* a text */
+	if (!c->channel.schema.size) /* the schema is a text: its size is the string's length */
 		c->channel.schema.size = strlen(c->channel.schema.data);
 	if (codec_out_is_static(c->name) && !c->header)
 		codec_out_set_latched(c);
@@ -260,7 +260,7 @@ int codec_out_encode(struct codec_out *c, const struct sim_message *m, struct io
 	if (r < 0 && !why[0])
 		snprintf(why, why_size, "%s on %s, stamp %" PRId64 " ns: %s", c->type->name, c->name,
 			 m->header.stamp_sim_ns,
-			 r == -EBADMSG  ? "the body does not hold together"
+			 r == -EBADMSG  ? "the body is malformed"
 			 : r == -ERANGE ? "a time that the encoding cannot hold"
 					: strerror(-r));
 	return r;

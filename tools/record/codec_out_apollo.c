@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Apollo's messages of Cyber RT, for .record and for protobuf in MCAP, under Apollo's names of channels; types that were made of a definition of
- * protobuf as that message; types that have none as the message of the same fields, as the bridge `cyber` sends them. The schema is a FileDescriptorSet; a .record has it as a ProtoDesc. See codec_out.h.
+ * Encodes Apollo's messages of Cyber RT, for .record and for protobuf in MCAP, on Apollo's channels; types that were
+ * made from a protobuf definition as that message; other types as a message with the same fields, as the bridge `cyber`
+ * sends them. The schema is a FileDescriptorSet; a .record converts it to a ProtoDesc. See codec_out.h.
  */
 #include "codec_out_private.h"
 
@@ -51,9 +52,9 @@ static int encode_defined(struct codec_out *c, const struct sim_message *m, stru
 	return pb_type_encode(c->defined, m->body, m->body_size, out);
 }
 
-/* ---- the channel ---- */
+/* ---- channel ---- */
 
-/* Their files as a FileDescriptorSet, in one piece. */
+/* Joins the files into a FileDescriptorSet, in one piece. */
 static int make_set(struct codec_out *c, const struct iovec *files, size_t n)
 {
 	struct iovec iov[IOV_BUF_PIECES];
@@ -69,7 +70,7 @@ static int make_set(struct codec_out *c, const struct iovec *files, size_t n)
 	return 0;
 }
 
-/* A type without a message of Apollo's: as its fields are. */
+/* A type without a message of Apollo's: a message with its fields. */
 static int open_own(struct codec_out *c, char *why, size_t why_size)
 {
 	static const struct sim_bridge_host no_converters;
@@ -91,11 +92,11 @@ static int open_own(struct codec_out *c, char *why, size_t why_size)
 		r = make_set(c, iov, iov_buf_iov(&file, iov));
 	iov_buf_finish(&file);
 	if (r < 0)
-		snprintf(why, why_size, "no definition in protobuf can be made of %s: %s", c->type->name, strerror(-r));
+		snprintf(why, why_size, "%s cannot be defined in protobuf: %s", c->type->name, strerror(-r));
 	return r;
 }
 
-/* A type that was made of a definition of protobuf: with that. -ENOENT: it was not. */
+/* A type made from a protobuf definition: uses that definition. -ENOENT: not such a type. */
 static int open_defined(struct codec_out *c, char *why, size_t why_size)
 {
 	int r = pb_type_of_sim(c->type, &c->defined, why, why_size);

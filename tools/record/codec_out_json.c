@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json: the fields of a type behind a header, as native has them, for readers of JSON. See codec_out.h. */
+/* json: a header and the fields of a type, as in native, as JSON. See codec_out.h. */
 #include "codec_out_private.h"
 
 #include <errno.h>

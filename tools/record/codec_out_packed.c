@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `packed`: native, with its arrays of records shuffled, so that they compress better. Of a cloud the records are its points, of an image its
- * pixels, else the numbers of an array. Which bytes, stands before each message (pack.h). See codec_out.h.
+ * `packed`: native with its arrays of records shuffled, so that they compress better. The records of a cloud are its
+ * points, of an image its pixels, else the numbers of an array. The header of each message (pack.h) lists the ranges.
+ * See codec_out.h.
  */
 #include "codec_out_private.h"
 
@@ -20,7 +21,7 @@
 	"u32 length, u32 bytes of a record); these ranges have the first bytes of all records first, then the second ones, ...; what is " \
 	"behind the last whole record stays. simctl bag convert unpacks it"
 
-struct arrays { /* of a body: where they begin, and the bytes of a record */
+struct arrays { /* arrays in a body: their start, and the size of a record */
 	const uint8_t *body;
 	size_t size;
 	struct {
@@ -38,7 +39,7 @@ static void add(struct arrays *a, uint32_t offset, uint32_t stride)
 	a->list[a->n++].stride = stride;
 }
 
-/* Of numbers, also those of nested messages, but not of lists of them. */
+/* Finds arrays of numbers, also in nested messages, but not in arrays of messages. */
 static void find_numbers(struct arrays *a, const struct sim_type *t, size_t at)
 {
 	for (uint32_t i = 0; i < t->n_fields; i++) {
@@ -55,7 +56,10 @@ static void find_numbers(struct arrays *a, const struct sim_type *t, size_t at)
 	}
 }
 
-/* What a peer wrote need not be true: an invalid record compresses worse, and comes back all the same. */
+/*
+ * point_step and the like come from other programs and may be wrong: a message with a wrong record size compresses
+ * worse, but is restored exactly.
+ */
 static void find_arrays(struct arrays *a, const struct sim_type *t)
 {
 	if (a->size < t->fixed_size)
@@ -73,7 +77,7 @@ static void find_arrays(struct arrays *a, const struct sim_type *t)
 	}
 }
 
-/* Arrays that were not copied on their way are pieces of their own. */
+/* Finds arrays that were not copied: they are pieces of their own. */
 static unsigned ranges_of(const struct arrays *a, const struct iovec *pieces, unsigned n,
 			  struct pack_range ret[PACK_RANGES_MAX])
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the ways into a log share: one opens, and then encodes. */
+/* Shared by the encoders: each has a function that opens a channel, and sets a function that encodes. */
 #ifndef CODEC_OUT_PRIVATE_H
 #define CODEC_OUT_PRIVATE_H
 
@@ -19,20 +19,20 @@
 struct codec_out {
 	enum codec_kind kind;
 	const struct sim_type *type;
-	/* Resets out and encodes m into it. why is "" or, where it knows more than the error, a sentence. */
+	/* Resets out and encodes m into it. why: a reason beyond the errno, or "". */
 	int (*encode)(struct codec_out *c, const struct sim_message *m, struct iov_buf *out, char *why,
 		      size_t why_size);
-	const char *header;         /* native, packed and JSON: the name of the field in front */
+	const char *header;         /* native, packed and JSON: name of the header field */
 	struct ros_text *made;      /* native: the schema */
-	struct conversion_out conv; /* of ROS, and of one's own types of Cyber RT */
+	struct conversion_out conv; /* ROS, and new types in Cyber RT's encoding */
 	const struct codec_apollo *of_apollo;
-	const struct apollo_type *apollo; /* of Apollo */
-	struct pb_type *defined;          /* of protobuf, by the definition that its type carries; NULL */
-	struct iov_buf plain;             /* packed: the message as it was; of Apollo: the schema */
+	const struct apollo_type *apollo; /* Apollo */
+	struct pb_type *defined;          /* protobuf with the definition that the type carries; NULL */
+	struct iov_buf plain;             /* packed: the message before packing; Apollo: the schema */
 	struct log_channel channel;
 	struct log_pair pairs[CODEC_OUT_PAIRS];
-	char *definition;  /* of one's own type; of malloc() */
-	char *json_schema; /* of JSON; mem_free() */
+	char *definition;  /* of a type that simd does not have; from malloc() */
+	char *json_schema; /* JSON; free with mem_free() */
 	char hash[17];
 	char name[SIM_CHANNEL_MAX + 1];
 	char schema[PROTO_NAME_MAX + 1];
@@ -43,17 +43,17 @@ void codec_out_pair(struct codec_out *c, const char *key, const char *value);
 bool codec_out_is_static(const char *channel); /* tf_static */
 struct map_message codec_out_message(const struct sim_message *m);
 
-/* They set encode and the channel, or fail with a sentence. */
+/* Each sets encode and the channel, or fails with the reason in why. */
 int codec_out_open_native(struct codec_out *c, char *why, size_t why_size);
 int codec_out_open_packed(struct codec_out *c, char *why, size_t why_size);
 int codec_out_open_ros(struct codec_out *c, char *why, size_t why_size);
 int codec_out_open_apollo(struct codec_out *c, char *why, size_t why_size);
 int codec_out_open_json(struct codec_out *c, char *why, size_t why_size);
 
-/* Which type it is, in the channel's metadata, so that it is read back as that. */
+/* Puts the type into the channel's metadata, so that it can be read back. */
 int codec_out_say_type(struct codec_out *c, char *why, size_t why_size);
 
-/* A message as native, for packed too. */
+/* Encodes as native; also used by packed. */
 int codec_out_encode_native(struct codec_out *c, const struct sim_message *m, struct iov_buf *out, char *why,
 			    size_t why_size);
 

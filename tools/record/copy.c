@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Logs into logs: what merge gives goes over. Thread: one's. */
+/* Copies logs: writes what merge returns. Thread: one at a time. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -15,25 +15,25 @@
 #include "proto_desc.h"
 #include "recode.h"
 
-#define LEFT_OUT (UINT32_MAX - 1) /* not wanted, or not taken */
+#define LEFT_OUT (UINT32_MAX - 1) /* filtered out, or not writable */
 
 struct source {
 	const char *path;
 	struct log_reader *reader;
-	uint32_t *map; /* its channels to copy.channels */
+	uint32_t *map; /* from the reader's channels to copy.channels */
 	size_t n_map;
-	size_t n_metadata;      /* that went over */
-	uint32_t n_attachments; /* the same */
-	bool told;              /* that the format has no place for them */
+	size_t n_metadata;      /* already copied */
+	uint32_t n_attachments; /* already copied */
+	bool told;              /* has reported that the format has no place for them */
 };
 
-struct target { /* a channel of the file that is written */
+struct target { /* a channel of the output file */
 	uint32_t id;
-	bool refused;          /* by this file */
-	bool unsaid;           /* in that encoding */
-	struct recode *recode; /* NULL: as it is */
-	uint64_t n_refused;    /* messages */
-	char why[200];         /* the first of them */
+	bool refused;          /* the file does not take it */
+	bool unsaid;           /* the encoding cannot hold it */
+	struct recode *recode; /* NULL: copied unchanged */
+	uint64_t n_refused;    /* messages left out */
+	char why[200];         /* reason for the first one */
 };
 
 struct copy {
@@ -42,12 +42,12 @@ struct copy {
 	struct merge *merge;
 	struct source *sources;
 	unsigned n;
-	struct channels channels; /* of all files, each once */
+	struct channels channels; /* of all inputs, each once */
 	struct target *targets;
-	size_t n_targets, n_known; /* of this file; that were looked at */
+	size_t n_targets, n_known; /* in this file; converted so far */
 	struct log_writer *w;
 	const char *out;
-	char *path; /* of the file that is written */
+	char *path; /* of the output file */
 	int64_t begin_ns, end_ns, file_begin_ns;
 	uint64_t file_messages;
 	char *why;
@@ -124,7 +124,7 @@ static bool same(const struct log_channel *a, const struct log_channel *b)
 	return true;
 }
 
-/* Its place in c->channels: files of one recording share it. */
+/* Index in c->channels; equal channels of several files share one. */
 static int64_t channel_of(struct copy *c, const struct log_channel *ch)
 {
 	uint32_t key = (uint32_t)c->channels.n;
@@ -135,7 +135,7 @@ static int64_t channel_of(struct copy *c, const struct log_channel *ch)
 	return channels_add(&c->channels, &key, sizeof(key), ch);
 }
 
-/* Channels that the reader has found since: where they go. */
+/* Maps the channels that the reader has found since the last call. */
 static int map_channels(struct copy *c, struct source *s)
 {
 	const struct log_info *info = log_reader_info(s->reader);
@@ -158,7 +158,7 @@ static int map_channels(struct copy *c, struct source *s)
 	return 0;
 }
 
-/* ---- the file that is written ---- */
+/* ---- output file ---- */
 
 static const char *format_name(enum log_format f)
 {
@@ -186,7 +186,7 @@ static void refuse(struct copy *c, size_t i, int r)
 	left_out(c, i, text);
 }
 
-/* The encoding it is to have; negative: as it is. */
+/* The encoding to convert to; negative: copy unchanged. */
 static int kind_for(const struct copy *c, const struct log_channel *ch)
 {
 	int have = recode_kind_of(ch), want = c->o->encoding;
@@ -207,8 +207,8 @@ static const char *topic_of(const struct copy *c, size_t i)
 }
 
 /*
- * Several channels for Apollo's one name: the others keep their own. Those before `from` are in the file under the names they have; of the
- * others each has still the one that it would have.
+ * Resolves several channels that map to one Apollo name: one gets it, the others keep their own names. Channels before
+ * `from` are already in the file under their names; the others still have the name that the encoding gives.
  */
 static int choose_topics(struct copy *c, size_t from)
 {
@@ -229,7 +229,7 @@ static int choose_topics(struct copy *c, size_t from)
 	return 0;
 }
 
-/* A channel that is new: what becomes of it. 0 or -ENOMEM. */
+/* Decides how to convert a new channel. 0 or -ENOMEM. */
 static int look_at(struct copy *c, size_t i)
 {
 	const struct log_channel *ch = &c->channels.list[i];
@@ -250,7 +250,7 @@ static int look_at(struct copy *c, size_t i)
 	return 0;
 }
 
-/* Those that are new since the last time. */
+/* Does so for all new channels. */
 static int look_at_new(struct copy *c)
 {
 	size_t from = c->n_known;
@@ -261,7 +261,7 @@ static int look_at_new(struct copy *c)
 	return r < 0 ? r : choose_topics(c, from);
 }
 
-/* Definitions of a .record as MCAP has them; else as they are. Borrows from room. */
+/* Converts a .record's definitions for MCAP; leaves others as they are. Borrows from room. */
 static void as_set(const struct copy *c, struct log_channel *ch, struct iov_buf *room)
 {
 	struct iovec iov[IOV_BUF_PIECES];
@@ -273,7 +273,10 @@ static void as_set(const struct copy *c, struct log_channel *ch, struct iov_buf 
 	ch->schema = (struct log_bytes){ iov[0].iov_base, iov[0].iov_len };
 }
 
-/* Those of a user's definitions, of a message of Apollo's that is not recoded. False: its own. Borrows from room. */
+/*
+ * Replaces the definition of an Apollo message that is not re-encoded by the user's. False: it keeps its own. Borrows
+ * from room.
+ */
 static bool define(struct copy *c, struct log_channel *ch, struct iov_buf *room)
 {
 	const struct apollo_set *set = c->o->apollo ? c->o->apollo->definitions : NULL;
@@ -318,7 +321,7 @@ static int add_target(struct copy *c, size_t i)
 	return 0;
 }
 
-/* The channels that were found since, to the file. */
+/* Adds the new channels to the file. */
 static int write_channels(struct copy *c)
 {
 	struct target *t;
@@ -364,7 +367,7 @@ static int write_metadata(struct copy *c, struct source *s)
 	return 0;
 }
 
-/* One that is damaged is named and counted, and the next one goes over. */
+/* A damaged attachment is reported, counted and skipped. */
 static int write_attachments(struct copy *c, struct source *s)
 {
 	for (; s->n_attachments < log_reader_info(s->reader)->n_attachments; s->n_attachments++) {
@@ -399,8 +402,8 @@ static void say_no_place(struct copy *c, struct source *s)
 }
 
 /*
- * What stands in the logs besides messages, as far as it is known: of a log with an index all of it before the first message, of another one
- * some is found behind its messages. No message may be lent by a reader meanwhile.
+ * Copies metadata and attachments known so far: with an index all of them before the first message; without one, more
+ * are found while reading. No borrowed message may be in use.
  */
 static int write_extras(struct copy *c)
 {
@@ -420,7 +423,7 @@ static int write_extras(struct copy *c)
 	return r;
 }
 
-/* out.mcap, or of a split out_0000.mcap. */
+/* out.mcap; for a split out_0000.mcap and so on. */
 static char *file_name(const struct copy *c)
 {
 	const char *name = strrchr(c->out, '/') ? strrchr(c->out, '/') : c->out, *end = strrchr(name, '.');
@@ -468,7 +471,7 @@ static bool file_full(const struct copy *c, const struct log_message *m)
 	       (o->split_dur_ns && m->log_time_ns - c->file_begin_ns >= o->split_dur_ns);
 }
 
-/* Counted, and named with the first reason when all is done. */
+/* Counts the message; the first reason is reported at the end. */
 static void refuse_message(struct copy *c, struct target *t, const char *why)
 {
 	c->result->n_refused++;
@@ -476,7 +479,7 @@ static void refuse_message(struct copy *c, struct target *t, const char *why)
 		snprintf(t->why, sizeof(t->why), "%.199s", why);
 }
 
-/* Once. In a .bag the number is in the header of the messages that have one. */
+/* Reports once that sequences are lost in a .record. (A .bag has them in the header of messages that have one.) */
 static void say_without_sequence(struct copy *c, const struct log_message *m)
 {
 	if (c->o->write.format != LOG_RECORD || !m->sequence || c->said_sequence)
@@ -504,11 +507,12 @@ static int write_message(struct copy *c, struct target *t, struct log_message *m
 	say_without_sequence(c, m);
 	r = log_writer_put(c->w, m, pieces, (int)n);
 	if (r == -ERANGE || r == -EMSGSIZE) {
-		refuse_message(c, t, "the format does not hold its time or size");
+		refuse_message(c, t, "the format cannot hold its time or size");
 		return 0;
 	}
 	if (r < 0)
-		return log_fail(c->why, c->why_size, r, "%s: %s; what is before it is kept", c->path, strerror(-r));
+		return log_fail(c->why, c->why_size, r, "%s: %s; the messages before it are kept", c->path,
+				strerror(-r));
 	if (!c->file_messages++)
 		c->file_begin_ns = m->log_time_ns;
 	c->result->n_messages++;
@@ -542,7 +546,7 @@ static int copy_all(struct copy *c)
 
 	while (e >= 0 && (r = merge_next(c->merge, &m, &i))) {
 		if (c->o->stopped && c->o->stopped(c->o->arg)) {
-			say(c, c->out, "interrupted: what comes after that is left out");
+			say(c, c->out, "interrupted: later messages are left out");
 			break;
 		}
 		if (r == -ENOMEM)
@@ -559,7 +563,7 @@ static int copy_all(struct copy *c)
 	return e;
 }
 
-/* ---- begin and end ---- */
+/* ---- start and end ---- */
 
 static int open_sources(struct copy *c, const char *const *in)
 {
@@ -578,7 +582,7 @@ static int open_sources(struct copy *c, const char *const *in)
 	return r;
 }
 
-/* The span that is wanted, from the first message of all files. */
+/* Sets the wanted time range, relative to the first message of all files. */
 static void set_span(struct copy *c)
 {
 	int64_t first = INT64_MAX;
@@ -598,7 +602,8 @@ static void set_span(struct copy *c)
 	if (c->o->end_dur_ns > 0 && __builtin_add_overflow(first, c->o->end_dur_ns, &c->end_ns))
 		c->end_ns = INT64_MAX;
 	if (c->o->start_dur_ns > 0 && !c->o->read.file_order)
-		(void)merge_seek(c->merge, c->begin_ns); /* what is earlier is left out besides */
+		/* earlier messages are also filtered, so errors do not matter */
+		(void)merge_seek(c->merge, c->begin_ns);
 }
 
 static void say_refused(struct copy *c)
@@ -615,7 +620,7 @@ static void say_refused(struct copy *c)
 	}
 }
 
-/* What did not come over of channels that did. */
+/* Reports what the copied channels have lost. */
 static void say_notes(struct copy *c)
 {
 	for (size_t i = 0; i < c->n_known; i++) {
@@ -669,7 +674,7 @@ int log_copy(const char *const *in, unsigned n_in, const char *out, const struct
 		say_refused(&c);
 		say_notes(&c);
 	}
-	c.why = r < 0 ? NULL : why; /* the first sentence stays */
+	c.why = r < 0 ? NULL : why; /* keep the first reason */
 	e = close_file(&c);
 	finish(&c);
 	return r < 0 ? r : e;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A .db3 of rosbag2, read with sqlite: a file is a database with tables of topics and messages. Nothing of it is run: no view,
- * and no function that a foreign schema could name. Messages that rosbag2 compressed one by one are unpacked. Thread: as log.h.
+ * Reads a .db3 of rosbag2 with sqlite: a database with tables of topics and messages. Nothing in it is executed: no
+ * views, and no functions that a malicious schema could name. Messages that rosbag2 has compressed one by one are
+ * decompressed. Thread: as log.h.
  */
 #include <errno.h>
 #include <sqlite3.h>
@@ -15,7 +16,8 @@
 #include "ros/ros_definition.h"
 #include "ros/ros_text.h"
 
-#define STEPS_AT_ONCE 10000              /* of sqlite's machine, between two looks at how many there were */
+/* steps of sqlite's virtual machine between two calls of the progress handler */
+#define STEPS_AT_ONCE 10000
 #define ZSTD_FIRST    "\x28\xb5\x2f\xfd" /* CDR begins with 0 */
 
 struct db3 {
@@ -25,10 +27,10 @@ struct db3 {
 	sqlite3_stmt *messages;
 	bool *want;
 	size_t n_want;
-	uint8_t *plain; /* a message that was unpacked */
+	uint8_t *plain; /* the decompressed message */
 	size_t room;
 	bool ended;
-	uint64_t steps; /* of this answer */
+	uint64_t steps; /* for the current row */
 };
 
 static int fail(struct db3 *d, const char *what)
@@ -58,7 +60,7 @@ static const char *text(sqlite3_stmt *s, int column)
 
 /* ---- tables ---- */
 
-/* Whether it is a table, and has that column. */
+/* Whether it is a table, not a view, and has that column. */
 static bool has_column(struct db3 *d, const char *table, const char *column)
 {
 	sqlite3_stmt *s = NULL;
@@ -75,7 +77,7 @@ static bool has_column(struct db3 *d, const char *table, const char *column)
 	return yes;
 }
 
-/* A definition that is not in the file: ours, of the same name. *ret_made: what ch borrows. */
+/* Uses simd's definition of that name if the file has none. *ret_made: memory that ch borrows. */
 static void known_definition(struct log_channel *ch, struct ros_text **ret_made)
 {
 	const struct ros_type *t;
@@ -124,7 +126,8 @@ static int topics_read(struct db3 *d)
 		 qos ? "t.offered_qos_profiles" : "''", defined ? "m.encoding, m.encoded_message_definition" : "'', ''",
 		 defined ? "LEFT JOIN message_definitions m ON t.type IN (m.topic_type, m.topic_type || '_Event', m.topic_type || "
 			   "'_FeedbackMessage', m.topic_type || '_SendGoal_Event', m.topic_type || '_GetResult_Event')"
-			 : ""); /* that of a service's events is the service's own, and so of an action */
+			 /* for types of a service's or action's events, the definition is the service's or action's */
+			 : "");
 	r = prepare(d, sql, &s);
 	while (r >= 0 && (k = sqlite3_step(s)) == SQLITE_ROW)
 		r = topic_add(d, s);
@@ -156,7 +159,7 @@ static int counts_read(struct db3 *d)
 		info->end_ns = !info->n_messages || last > info->end_ns ? last : info->end_ns;
 		info->n_messages += (uint64_t)n;
 	}
-	info->counted = k == SQLITE_DONE; /* else damaged: reading says where */
+	info->counted = k == SQLITE_DONE; /* otherwise damaged: reading reports where */
 	sqlite3_finalize(s);
 	return 0;
 }
@@ -181,7 +184,7 @@ static int messages_from(struct db3 *d, int64_t from_ns)
 	return r;
 }
 
-/* Unpacks what rosbag2 compressed with --compression-mode message. */
+/* Decompresses a message written with --compression-mode message. */
 static int unpack(struct db3 *d, struct log_message *m, int64_t row)
 {
 	unsigned long long n = ZSTD_getFrameContentSize(m->data, m->size);
@@ -278,7 +281,7 @@ bool db3_is_file(const struct log_opening *o)
 	return o->n_head >= 16 && !memcmp(o->head, "SQLite format 3", 16);
 }
 
-/* A row takes some bytes of the file and some steps: what takes many more is a tree of pages that leads round in circles. */
+/* A row takes a number of steps that its size explains; many more mean a damaged tree of pages with a cycle. */
 static int too_long(void *arg)
 {
 	struct db3 *d = arg;

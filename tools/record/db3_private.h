@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rosbag2's recordings: one .db3, or a directory of files. Thread: as log.h. */
+/* Logs of rosbag2: one .db3, or a directory of files. Thread: as log.h. */
 #ifndef DB3_PRIVATE_H
 #define DB3_PRIVATE_H
 

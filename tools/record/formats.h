@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What log.c has in its table. Thread: as log.h. */
+/* The formats in log.c's table. Thread: as log.h. */
 #ifndef RECORD_FORMATS_H
 #define RECORD_FORMATS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Logs of all formats: which one a file has, and the calls of that one. Thread: as log.h. */
+/* Detects the format of a log, and calls that format's functions. Thread: as log.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -51,7 +51,7 @@ void log_reader_init(struct log_reader *r, const struct log_reader_ops *ops, con
 	r->info.compression = "none";
 }
 
-/* What there is at the path, as far as its format is to be found out. */
+/* Opens the path and reads what is needed to detect its format. */
 static int look(struct log_opening *o)
 {
 	struct stat st;
@@ -83,7 +83,7 @@ static int unknown(struct log_opening *o)
 		return log_fail(o->why, o->why_size, -EBADMSG, "%s: empty", o->path);
 	return log_fail(
 		o->why, o->why_size, -EBADMSG,
-		"%s: its first bytes are those of no log: MCAP, Apollo's .record, ROS 1's .bag and rosbag2's .db3 are read",
+		"%s: not a log: its first bytes are not those of MCAP, Apollo's .record, ROS 1's .bag or rosbag2's .db3",
 		o->path);
 }
 
@@ -181,8 +181,7 @@ static int create_file(const char *path, struct log_out *out, char *why, size_t 
 	if (out->fd >= 0)
 		return 0;
 	if (errno == EEXIST)
-		return log_fail(why, why_size, -EEXIST, "%s: there is such a file, and it is kept; give another name",
-				path);
+		return log_fail(why, why_size, -EEXIST, "%s: the file exists, and it is kept; give another name", path);
 	return log_fail(why, why_size, -errno, "%s: %s", path, strerror(errno));
 }
 
@@ -197,7 +196,7 @@ int log_writer_create(const char *path, const struct log_write_options *o, struc
 
 	log_fail(why, why_size, 0, "%s", "");
 	if (!f || !f->create)
-		return log_fail(why, why_size, -ENOTSUP, "%s: files of %s are not written", path,
+		return log_fail(why, why_size, -ENOTSUP, "%s: files of %s cannot be written", path,
 				f ? f->name : "that format");
 	name = mem_strdup(path);
 	if (!name)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of logs: read by position, written at their end. Thread: as log.h. */
+/* Files of logs: read at given offsets, appended to. Thread: as log.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -11,7 +11,7 @@
 
 #include "log_private.h"
 
-#define RESERVE_STEP ((uint64_t)8 << 20) /* asked for at a time: a system call for each message would cost more */
+#define RESERVE_STEP ((uint64_t)8 << 20) /* reserved at a time, as a system call for each message would be expensive */
 
 int log_fail(char *why, size_t why_size, int r, const char *fmt, ...)
 {
@@ -45,7 +45,7 @@ ssize_t log_pread(int fd, uint64_t at, void *buf, size_t n)
 	return (ssize_t)got;
 }
 
-/* Take `done` bytes off the front; the pieces that are left start at the returned one. */
+/* Removes `done` bytes from the front; returns the index of the first remaining piece. */
 static int advance(struct iovec *iov, int n, size_t done)
 {
 	int i = 0;
@@ -59,7 +59,7 @@ static int advance(struct iovec *iov, int n, size_t done)
 	return i;
 }
 
-/* One batch, by position. iov is used up. */
+/* Writes one batch at an offset; modifies iov. */
 static int write_all(int fd, uint64_t at, struct iovec *iov, int n)
 {
 	int i = advance(iov, n, 0);
@@ -91,7 +91,7 @@ int log_out_put(struct log_out *o, const struct iovec *pieces, int n)
 			bytes += iov[k].iov_len;
 		}
 		r = write_all(o->fd, at, iov, k);
-		if (r < 0) { /* a message that is only begun would be damage */
+		if (r < 0) { /* undo a partly written message, which would be damage */
 			if (ftruncate(o->fd, (off_t)o->size) < 0)
 				return -errno;
 			o->reserved = o->size;
@@ -126,7 +126,7 @@ static int reserve_to(struct log_out *o, uint64_t end)
 	return 0;
 }
 
-/* Not every file system refuses to reserve above it. */
+/* Not every file system refuses to reserve above its limit. */
 static uint64_t size_limit(void)
 {
 	struct rlimit l;
@@ -145,7 +145,7 @@ int log_out_reserve(struct log_out *o, uint64_t n)
 		return -EFBIG;
 	if (!reserve_to(o, limit - end > RESERVE_STEP ? end + RESERVE_STEP : limit))
 		return 0;
-	return reserve_to(o, end); /* the disk is nearly full: no more than is needed */
+	return reserve_to(o, end); /* the disk is nearly full: reserve no more than needed */
 }
 
 int log_out_sync(struct log_out *o)

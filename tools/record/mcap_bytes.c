@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fields and records of MCAP, into memory and out of it. Thread: as log.h. */
+/* Encodes and decodes fields and records of MCAP. Thread: as log.h. */
 #include <libdeflate.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 uint32_t mcap_crc(uint32_t crc, const void *data, size_t n)
 {
-	return n ? libdeflate_crc32(crc, data, n) : crc; /* without bytes it would start again */
+	return n ? libdeflate_crc32(crc, data, n) : crc; /* for n 0 libdeflate_crc32() would return its initial value */
 }
 
 void mcap_buf_finish(struct mcap_buf *b)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chunks of MCAP: their fields, and lz4 and zstd of their records. Thread: as log.h. */
+/* Chunks of MCAP: their fields, and compression of their records with lz4 and zstd. Thread: as log.h. */
 #include <errno.h>
 #include <lz4frame.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "mcap_private.h"
 #include "mem.h"
 
-#define ZSTD_LEVEL 1 /* default: a recording has to keep up */
+#define ZSTD_LEVEL 1 /* fast, so that a recording keeps up */
 #define PIECE      ((size_t)1 << 20)
 
 const char *mcap_compression_name(int compression)
@@ -47,7 +47,7 @@ bool mcap_chunk_head(const uint8_t *content, size_t have, uint64_t length, struc
 	return ret->size <= length && ret->records <= length - ret->size;
 }
 
-/* ---- out of a chunk ---- */
+/* ---- decompression ---- */
 
 struct inflate {
 	const uint8_t *src;
@@ -56,7 +56,7 @@ struct inflate {
 	size_t n, cap, max;
 };
 
-/* The stream wants more room: never more than the chunk said, and only as much as really comes out. */
+/* Enlarges the output as data comes, never above the size that the chunk states. */
 static int more_room(struct inflate *f)
 {
 	size_t cap = f->cap ? f->cap * 2 : f->left * 4 + 4096;
@@ -74,7 +74,7 @@ static int more_room(struct inflate *f)
 	return 0;
 }
 
-/* One step of either library: 1 more is to come, 0 a frame is whole, or an errno. */
+/* One step of either library: 1: more to come; 0: a frame is complete; or an errno. */
 static int step_lz4(LZ4F_dctx *d, struct inflate *f)
 {
 	size_t n = f->cap - f->n, k = f->left, r;
@@ -102,7 +102,7 @@ static int step_zstd(ZSTD_DStream *d, struct inflate *f)
 	return !r ? 0 : n || in.pos ? 1 : f->left ? -EOVERFLOW : -ENODATA;
 }
 
-/* From one chunk to the next they are kept: to make one takes longer than a small chunk. */
+/* Contexts are reused for all chunks: creating one takes longer than a small chunk. */
 static int make_ready(struct mcap_inflaters *d, bool lz4)
 {
 	if (lz4 && d->lz4)
@@ -134,7 +134,7 @@ static int run(struct mcap_inflaters *d, bool lz4, struct inflate *f)
 		if (f->n == f->cap) {
 			int room = more_room(f);
 
-			/* full: what is left may be the end of the frame, which makes no bytes */
+			/* when the output is full, the rest may be the frame's end, which produces no bytes */
 			if (room < 0 && (room != -EOVERFLOW || !f->left)) {
 				r = room == -EOVERFLOW && r == 1 ? -ENODATA : room;
 				break;
@@ -187,7 +187,7 @@ int mcap_inflate(struct mcap_inflaters *d, const struct mcap_chunk_head *h, cons
 	return inflate_why(r, h, &f, why, why_size);
 }
 
-/* ---- into a chunk ---- */
+/* ---- compression ---- */
 
 struct mcap_deflate {
 	LZ4F_cctx *lz4;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The summary at the end of an MCAP file: believed where it says where all messages are. Thread: as log.h. */
+/* Reads the summary at the end of an MCAP file; used if it states where all messages are. Thread: as log.h. */
 #include <errno.h>
 #include <string.h>
 
@@ -17,10 +17,10 @@ struct summary {
 	uint8_t *p;
 	size_t n;
 	struct statistics st;
-	struct log_bytes name; /* of the last chunk's compression */
+	struct log_bytes name; /* name of the last chunk's compression */
 
 	uint64_t metadata_bytes;
-	bool bad, unknown; /* unknown: what is in some chunk */
+	bool bad, unknown; /* unknown: a chunk's content is unknown */
 };
 
 static void statistics(struct summary *s, struct mcap_cursor *c)
@@ -62,7 +62,7 @@ static int chunk_index(struct mcap_reader *r, struct summary *s, struct mcap_cur
 		return 0;
 	}
 	if (name.size != s->name.size ||
-	    memcmp(name.data, s->name.data, name.size)) { /* hardly ever another than before */
+	    memcmp(name.data, s->name.data, name.size)) { /* rarely differs from the chunk before */
 		for (int k = LOG_COMPRESSION_NONE; k <= LOG_COMPRESSION_ZSTD; k++)
 			if (strlen(mcap_compression_name(k)) == name.size &&
 			    !memcmp(mcap_compression_name(k), name.data, name.size))
@@ -71,7 +71,7 @@ static int chunk_index(struct mcap_reader *r, struct summary *s, struct mcap_cur
 	}
 	e.ids = map.left ? map.p : NULL;
 	e.n_ids = (uint32_t)(map.left / 10);
-	e.stride = 10; /* two bytes of id, eight of offset */
+	e.stride = 10; /* an id of two bytes, then an offset of eight */
 	return mcap_add_entry(r, &e);
 }
 
@@ -82,7 +82,7 @@ static int metadata_index(struct mcap_reader *r, struct summary *s, struct mcap_
 	uint8_t *p;
 	int err = -EBADMSG;
 
-	/* together they are no more than the file, however often one of them is named */
+	/* bounded by the file's size, even if a record is named repeatedly */
 	s->metadata_bytes += size;
 	if (c->bad || size < MCAP_HEAD || size > r->base.info.size || s->metadata_bytes > r->base.info.size ||
 	    size > r->base.options.max_bytes) {
@@ -139,7 +139,7 @@ static int summary_record(struct mcap_reader *r, struct summary *s, uint8_t op, 
 	return err == -EBADMSG ? 0 : err;
 }
 
-/* The bytes from the summary's start to the closing magic, whose sum is right. 0: there is none to be used. */
+/* Loads the summary section, from its start to the closing magic, and checks its checksum. 0: no usable summary. */
 static int read_section(struct mcap_reader *r, struct summary *s)
 {
 	uint64_t size = r->base.info.size, start;
@@ -160,7 +160,7 @@ static int read_section(struct mcap_reader *r, struct summary *s)
 	if (start < MCAP_MAGIC_SIZE || start > size - sizeof(end) || size - start > r->base.options.max_bytes)
 		goto damaged;
 	s->n = (size_t)(size - start - MCAP_MAGIC_SIZE);
-	/* the window is not needed where a summary is good enough */
+	/* frees the window, which is not needed with a usable summary */
 	r->window_n = 0;
 	s->p = s->n <= MCAP_WINDOW ? r->window : mem_alloc(s->n);
 	if (!s->p)
@@ -176,7 +176,9 @@ damaged:
 	return 0;
 }
 
-/* Whether every channel is known with its schema, and every chunk: then nothing has to be read to know what is in the file. */
+/*
+ * Whether all chunks, and all channels with their schemas, are known, so that the rest of the file need not be scanned.
+ */
 static bool suffices(const struct mcap_reader *r, const struct summary *s)
 {
 	const struct statistics *st = &s->st;
@@ -234,7 +236,7 @@ static void forget(struct mcap_reader *r)
 	r->base.info.n_attachments = 0;
 }
 
-/* Metadata and attachments that the summary counts and does not name. */
+/* Searches for metadata and attachments that the summary counts but does not list. */
 static int find_unnamed(struct mcap_reader *r)
 {
 	struct mcap_entry e;
@@ -268,9 +270,8 @@ int mcap_read_summary(struct mcap_reader *r)
 		goto out;
 	all = (struct mcap_cursor){ .p = s.p, .left = s.n };
 	if (!r->base.options.scan)
-		err = mcap_room_for_entries(r, (uint32_t)(s.n / 96) + 1); /* about as many chunks as there can be */
-	while (err >= 0 &&
-	       mcap_get_record(&all, &op, &c)) /* definitions help where the chunk that has them is damaged */
+		err = mcap_room_for_entries(r, (uint32_t)(s.n / 96) + 1); /* upper bound of the number of chunks */
+	while (err >= 0 && mcap_get_record(&all, &op, &c)) /* also used if the chunk with the definitions is damaged */
 		if (!r->base.options.scan || op == MCAP_OP_SCHEMA || op == MCAP_OP_CHANNEL)
 			err = summary_record(r, &s, op, &c);
 	s.bad |= all.bad;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One chunk of an MCAP file, or a run of records outside of chunks: read, checked, its messages found. Thread: as log.h. */
+/*
+ * Loads a chunk of an MCAP file, or a run of records outside of chunks: checks it, and finds its messages. Thread: as
+ * log.h.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +73,7 @@ int mcap_define_schema(struct mcap_reader *r, struct mcap_cursor *c)
 	mcap_get_str(c);
 	if (c->bad || !id)
 		return -EBADMSG;
-	raw.size -= c->left; /* a later version may have more fields */
+	raw.size -= c->left; /* ignore fields of later versions */
 	if (s && s->raw.size == raw.size && !memcmp(s->raw.data, raw.data, raw.size))
 		return 0;
 	all = mem_realloc(r->schemas, (r->n_schemas + 1) * sizeof(struct mcap_schema *));
@@ -123,7 +126,7 @@ static int room_for_channel(struct mcap_reader *r)
 	struct log_channel *ch;
 	struct mcap_channel *own;
 
-	if (n & (n - 1) && n > 1) /* grows by powers of two */
+	if (n & (n - 1) && n > 1) /* reallocates at powers of two */
 		return 0;
 	ch = mem_realloc(r->channels, 2 * n * sizeof(*ch));
 	if (!ch)
@@ -154,7 +157,8 @@ static int add_channel(struct mcap_reader *r, struct mcap_cursor c)
 	ch.n_metadata = count_pairs(map);
 	own.raw = mem_dup(raw, own.raw_size);
 	own.pairs = mem_calloc(ch.n_metadata + 1, sizeof(*own.pairs));
-	own.strings = at = mem_alloc(own.raw_size + 8); /* each string had a length of four bytes in there */
+	/* large enough: each string was preceded by a length of four bytes */
+	own.strings = at = mem_alloc(own.raw_size + 8);
 	if (!own.raw || !own.pairs || !at || room_for_channel(r) < 0) {
 		mem_free(own.raw);
 		mem_free(own.pairs);
@@ -178,7 +182,7 @@ static bool same_channel(const struct mcap_reader *r, uint32_t i, const struct m
 	return r->own[i].raw_size == c->left && !memcmp(r->own[i].raw, c->p, c->left);
 }
 
-/* An id may change its meaning and get it back: index + 1, or 0. */
+/* An id may be redefined, also back to an earlier definition. Returns index + 1, or 0. */
 static uint32_t find_channel(const struct mcap_reader *r, const struct mcap_cursor *c)
 {
 	for (uint32_t i = 0; i < r->base.info.n_channels; i++)
@@ -204,8 +208,7 @@ int mcap_define_channel(struct mcap_reader *r, struct mcap_cursor *c, char *why,
 	}
 	if (look.bad || map.bad)
 		return log_fail(why, why_size, -EBADMSG, "the record of channel %u is too short", id);
-	known = (struct mcap_cursor){ .p = c->p,
-				      .left = c->left - look.left }; /* a later version may have more fields */
+	known = (struct mcap_cursor){ .p = c->p, .left = c->left - look.left }; /* ignore fields of later versions */
 	if (i && !same_channel(r, i - 1, &known))
 		i = find_channel(r, &known);
 	if (i) {
@@ -219,7 +222,7 @@ int mcap_define_channel(struct mcap_reader *r, struct mcap_cursor *c, char *why,
 	e = add_channel(r, known);
 	if (e >= 0 && schema && !r->schema_of[schema])
 		return log_fail(why, why_size, -EBADMSG,
-				"channel %u is of schema %u, which the file does not define before it", id, schema);
+				"channel %u has schema %u, which the file does not define before it", id, schema);
 	return e;
 }
 
@@ -282,7 +285,7 @@ void mcap_note_compression(struct mcap_reader *r, int compression)
 	r->base.info.compression = r->compression;
 }
 
-/* ---- the bytes ---- */
+/* ---- content ---- */
 
 bool mcap_wanted(const struct mcap_reader *r, uint32_t channel)
 {
@@ -334,7 +337,10 @@ static int check_chunk(struct mcap_reader *r, const struct mcap_entry *e, const 
 	return 0;
 }
 
-/* The records of a chunk whose content is p, taken over; with a sentence and what came out where it is damaged. */
+/*
+ * Decompresses the records of a chunk with content p, which is taken over. On damage, sets the reason, and keeps what
+ * was decompressed.
+ */
 static int unpack(struct mcap_reader *r, const struct mcap_entry *e, uint8_t *p, size_t n, struct mcap_loaded *l)
 {
 	struct mcap_chunk_head h = { 0 };
@@ -353,7 +359,8 @@ static int unpack(struct mcap_reader *r, const struct mcap_entry *e, uint8_t *p,
 		goto out;
 	mcap_note_compression(r, h.compression);
 	if (h.compression == LOG_COMPRESSION_NONE) {
-		memmove(p, p + MCAP_HEAD + h.size, (size_t)h.records); /* where a message is: no chunk is kept twice */
+		/* in place, so that the chunk is not held twice */
+		memmove(p, p + MCAP_HEAD + h.size, (size_t)h.records);
 		l->data = p;
 		l->size = (size_t)h.records;
 		p = NULL;
@@ -373,7 +380,7 @@ static int unpack(struct mcap_reader *r, const struct mcap_entry *e, uint8_t *p,
 			       "offset %llu: the checksum of a chunk of %zu bytes is wrong: it is skipped",
 			       OFFSET(e->at), l->size);
 	if (err < 0 && !part)
-		l->size = 0; /* nothing of it can be trusted */
+		l->size = 0; /* nothing in it can be trusted */
 out:
 	mem_free(p);
 	return err;
@@ -385,7 +392,7 @@ static int load_data(struct mcap_reader *r, const struct mcap_entry *e, struct m
 	uint8_t *p = NULL;
 	int err;
 
-	if (e->size > most + most / 4 + 65536) /* what does not compress grows */
+	if (e->size > most + most / 4 + 65536) /* incompressible data grows a little */
 		return log_fail(l->why, LOG_WHY_MAX, -EMSGSIZE,
 				"offset %llu: %llu bytes; at most %llu are read at once", OFFSET(e->at),
 				OFFSET(e->size), OFFSET(most));
@@ -399,7 +406,7 @@ static int load_data(struct mcap_reader *r, const struct mcap_entry *e, struct m
 	return 0;
 }
 
-/* ---- its messages ---- */
+/* ---- messages ---- */
 
 static int add_ref(struct mcap_loaded *l, uint64_t time, size_t offset, uint32_t channel)
 {
@@ -472,7 +479,7 @@ static int find_messages(struct mcap_reader *r, const struct mcap_entry *e, stru
 
 		if (err == -ENOMEM)
 			return err;
-		if (err < 0 && !l->error) /* the first is named; what is behind it may be good */
+		if (err < 0 && !l->error) /* reports the first error, and goes on: later records may be intact */
 			l->error = damaged_record(l, e, err, offset, why);
 		offset = l->size - all.left;
 	}

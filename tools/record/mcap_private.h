@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MCAP: what its writer and its reader share. A file is magic, records, magic; a record one byte of opcode, eight of length,
- * content; all little-endian. Thread: as log.h.
+ * MCAP: shared by its writer and its reader. A file is magic, records, magic; a record is one byte of opcode, eight of
+ * length, content; all little-endian. Thread: as log.h.
  */
 #ifndef MCAP_PRIVATE_H
 #define MCAP_PRIVATE_H
@@ -12,7 +12,7 @@
 #define MCAP_MAGIC_SIZE 8u
 #define MCAP_HEAD       9u  /* opcode and length */
 #define MCAP_MESSAGE    22u /* fields of a message before its data */
-#define MCAP_CHUNK_MIN  40u /* fields of a chunk without its compression's name and its records */
+#define MCAP_CHUNK_MIN  40u /* fields of a chunk, without the name of its compression and its records */
 #define MCAP_FOOTER     20u
 
 enum mcap_op {
@@ -33,9 +33,9 @@ enum mcap_op {
 	MCAP_OP_DATA_END = 0x0f,
 };
 
-/* ---- bytes that grow ---- */
+/* ---- growing buffer ---- */
 
-/* `failed` stays once memory was short: looked at once, after all of a record was put. */
+/* `failed` stays set once memory has run out, so it is checked only once, after all fields of a record. */
 struct mcap_buf {
 	uint8_t *p;
 	size_t n, cap;
@@ -43,17 +43,18 @@ struct mcap_buf {
 };
 
 void mcap_buf_finish(struct mcap_buf *b);
-uint8_t *mcap_buf_room(struct mcap_buf *b, size_t n); /* n more bytes, not counted yet; NULL: no memory */
+/* room for n more bytes, not counted in size yet; NULL: out of memory */
+uint8_t *mcap_buf_room(struct mcap_buf *b, size_t n);
 void mcap_put(struct mcap_buf *b, const void *data, size_t n);
 void mcap_put_int(struct mcap_buf *b, uint64_t v, unsigned bytes);
 void mcap_put_str(struct mcap_buf *b, const char *s);
 void mcap_put_map(struct mcap_buf *b, const struct log_pair *pairs, size_t n);
-size_t mcap_begin(struct mcap_buf *b, enum mcap_op op); /* a record; returns what mcap_end() takes */
+size_t mcap_begin(struct mcap_buf *b, enum mcap_op op); /* begins a record; the result is passed to mcap_end() */
 void mcap_end(struct mcap_buf *b, size_t at);
 
-/* ---- bytes that are read ---- */
+/* ---- reading fields ---- */
 
-/* `bad` stays once a field would lie behind the end; what is read then is 0 and "". */
+/* `bad` stays set once a field would end after the data; reading then returns 0 and "". */
 struct mcap_cursor {
 	const uint8_t *p;
 	size_t left;
@@ -89,13 +90,13 @@ static inline struct log_bytes mcap_get_bytes(struct mcap_cursor *c, uint64_t n)
 	return (struct log_bytes){ .data = p ? p : (const uint8_t *)"", .size = p ? (size_t)n : 0 };
 }
 
-/* Not terminated. */
+/* Not NUL-terminated. */
 static inline struct log_bytes mcap_get_str(struct mcap_cursor *c)
 {
 	return mcap_get_bytes(c, mcap_get_int(c, 4));
 }
 
-/* A map or an array: u32 bytes, then these. */
+/* A map or an array: its size in bytes (u32), then its content. */
 static inline struct mcap_cursor mcap_get_sub(struct mcap_cursor *c)
 {
 	struct log_bytes b = mcap_get_str(c);
@@ -103,7 +104,7 @@ static inline struct mcap_cursor mcap_get_sub(struct mcap_cursor *c)
 	return (struct mcap_cursor){ .p = b.data, .left = b.size, .bad = c->bad };
 }
 
-/* The next record of c; its content is skipped in c. False: the end, or c->bad. */
+/* Reads the next record of c, and advances c past its content. False: end, or c->bad. */
 static inline bool mcap_get_record(struct mcap_cursor *c, uint8_t *ret_op, struct mcap_cursor *ret_content)
 {
 	struct log_bytes b;
@@ -119,18 +120,18 @@ static inline bool mcap_get_record(struct mcap_cursor *c, uint8_t *ret_op, struc
 /* ---- chunks ---- */
 
 struct mcap_chunk_head {
-	uint64_t start, end, uncompressed, records; /* records: bytes in the file */
+	uint64_t start, end, uncompressed, records; /* records: size in the file */
 	uint32_t crc;
-	int compression; /* enum log_compression, or -1: of a name that is not known */
-	char name[12];   /* that name, cut */
-	size_t size;     /* of these fields: records follow */
+	int compression; /* enum log_compression; -1: an unknown name */
+	char name[12];   /* that name, truncated */
+	size_t size;     /* of these fields; the records follow */
 };
 
-/* The fields of a chunk before its records. False: they are not whole, or contradict the length of the content. */
+/* Parses the fields of a chunk before its records. False: incomplete, or they contradict the content's length. */
 bool mcap_chunk_head(const uint8_t *content, size_t have, uint64_t length, struct mcap_chunk_head *ret);
 const char *mcap_compression_name(int compression);
 
-/* What decompresses one chunk after the other; zero: nothing is there yet. */
+/* Decompressors, used for one chunk after the other; zeroed: none yet. */
 struct mcap_inflaters {
 	struct LZ4F_dctx_s *lz4;
 	struct ZSTD_DCtx_s *zstd;
@@ -138,22 +139,23 @@ struct mcap_inflaters {
 void mcap_inflaters_finish(struct mcap_inflaters *d);
 
 /*
- * The records of a chunk as they were before compression: at most h->uncompressed bytes, whatever the stream holds. 0, or a
- * negative errno with a sentence; *ret_n is what came out until then, *ret is the caller's in every case (mem_free, may be NULL).
+ * Decompresses the records of a chunk, at most h->uncompressed bytes, even if the stream holds more. 0, or a negative
+ * errno with the reason in why; *ret_n is the size decompressed so far. The caller frees *ret in every case
+ * (mem_free(), may be NULL).
  */
 int mcap_inflate(struct mcap_inflaters *d, const struct mcap_chunk_head *h, const uint8_t *records, size_t n,
 		 uint8_t **ret, size_t *ret_n, char *why, size_t why_size);
 
-/* A stream of records that is compressed as it comes. */
+/* Compresses records into a stream as they come. */
 struct mcap_deflate;
 int mcap_deflate_create(enum log_compression c, int level, struct mcap_deflate **ret);
 void mcap_deflate_destroy(struct mcap_deflate *d);
-size_t mcap_deflate_bound(const struct mcap_deflate *d, size_t n); /* n bytes never become more than this */
+size_t mcap_deflate_bound(const struct mcap_deflate *d, size_t n); /* the most that n bytes can become */
 int mcap_deflate_begin(struct mcap_deflate *d, struct mcap_buf *out);
 int mcap_deflate_add(struct mcap_deflate *d, const void *data, size_t n, struct mcap_buf *out);
 int mcap_deflate_end(struct mcap_deflate *d, struct mcap_buf *out);
 
-uint32_t mcap_crc(uint32_t crc, const void *data, size_t n); /* of zlib; starts with 0 */
+uint32_t mcap_crc(uint32_t crc, const void *data, size_t n); /* zlib's; crc starts as 0 */
 
 /* ---- for log.c ---- */
 
@@ -161,7 +163,7 @@ int mcap_open(struct log_opening *o, struct log_reader **ret);
 int mcap_create(const struct log_out *out, const struct log_write_options *o, struct log_writer **ret, char *why,
 		size_t why_size);
 
-/* Tests: bytes of chunks that are kept while they overlap. */
+/* For tests: memory for chunks while they overlap. */
 void mcap_reader_set_budget(struct log_reader *r, size_t bytes);
 
 #endif

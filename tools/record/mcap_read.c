@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader of MCAP: opens a file and puts its messages into order. Entries (chunks, mostly) are opened when the next message may
- * be in them; those that overlap are merged by a heap, and when they are too large to be kept side by side, the one that is
- * needed last is freed and read again. Thread: as log.h.
+ * The reader of MCAP: opens a file and returns its messages in order. Entries (mostly chunks) are loaded when the next
+ * message may be in them; overlapping ones are merged with a heap. If they need too much memory, the one needed last is
+ * freed, and loaded again later. Thread: as log.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static int give_why(struct mcap_reader *r, int err, const char *why)
 	return log_fail(r->base.why, sizeof(r->base.why), err, "%s", err == -ENOMEM && !*why ? "no memory" : why);
 }
 
-/* ---- the heap: the entry with the next message is first ---- */
+/* ---- heap: the entry with the next message is first ---- */
 
 static bool before(const struct mcap_loaded *a, const struct mcap_loaded *b)
 {
@@ -154,7 +154,7 @@ static void drop(struct mcap_reader *r, struct mcap_loaded *l)
 	mcap_unload(l);
 }
 
-/* Its messages join the others. An error: its sentence; the next call goes on behind it. */
+/* Loads an entry into the heap. On an error r has the reason, and the next call continues after the entry. */
 static int open_entry(struct mcap_reader *r, const struct mcap_entry *e, uint32_t i)
 {
 	struct mcap_loaded *l;
@@ -180,9 +180,9 @@ static int open_entry(struct mcap_reader *r, const struct mcap_entry *e, uint32_
 	return err;
 }
 
-/* ---- a file without an index: looked through once, when it is opened ---- */
+/* ---- files without index: read once at the start ---- */
 
-/* Each channel's id once. `there` is clear before and after. */
+/* Collects the ids of the entry's channels. `there` is all false before and after. */
 static int note_ids(struct mcap_entry *e, const struct mcap_loaded *l, bool *there)
 {
 	uint16_t *ids = NULL;
@@ -194,7 +194,7 @@ static int note_ids(struct mcap_entry *e, const struct mcap_loaded *l, bool *the
 
 		if (there[id])
 			continue;
-		if (!(n & (n - 1))) /* grows by powers of two */
+		if (!(n & (n - 1))) /* reallocates at powers of two */
 			p = mem_realloc(ids, (n ? 2 * n : 1) * sizeof(*ids));
 		if (!p) {
 			err = -ENOMEM;
@@ -202,7 +202,7 @@ static int note_ids(struct mcap_entry *e, const struct mcap_loaded *l, bool *the
 		}
 		ids = p;
 		memcpy(&ids[n++], l->data + l->refs[i].offset + MCAP_HEAD,
-		       sizeof(*ids)); /* as they stand in the file */
+		       sizeof(*ids)); /* little-endian, as in the file */
 		there[id] = true;
 	}
 	for (uint32_t i = 0; i < n; i++)
@@ -217,7 +217,7 @@ static int note_ids(struct mcap_entry *e, const struct mcap_loaded *l, bool *the
 	return 0;
 }
 
-/* What is in an entry, from its messages. */
+/* Sets times, counts and channels of an entry from its messages. */
 static int count(struct mcap_reader *r, struct mcap_entry *e, const struct mcap_loaded *l)
 {
 	struct log_info *info = &r->base.info;
@@ -233,7 +233,7 @@ static int count(struct mcap_reader *r, struct mcap_entry *e, const struct mcap_
 			info->end_ns = time_of(e->end);
 		info->n_messages += l->n;
 	}
-	return l->error ? 0 : note_ids(e, l, r->there); /* damage is to be named, whatever is wanted */
+	return l->error ? 0 : note_ids(e, l, r->there); /* damage must be reported whichever channels are wanted */
 }
 
 static int survey_entry(struct mcap_reader *r, struct mcap_entry *e)
@@ -329,7 +329,8 @@ static int select_channels(struct log_reader *base, const bool *want, size_t n)
 	mem_free(r->want);
 	r->want = copy;
 	r->n_want = n;
-	if (!r->base.options.file_order) { /* from the next message on, in what was passed over too */
+	/* continue at the next message, also in entries that were skipped as unwanted */
+	if (!r->base.options.file_order) {
 		let_go(r);
 		sort_entries(r);
 	}
@@ -342,14 +343,14 @@ static int seek(struct log_reader *base, int64_t log_time_ns)
 
 	if (r->base.options.file_order)
 		return log_fail(base->why, sizeof(base->why), -ENOTSUP,
-				"messages are read in the order of the file: there is no seeking by time");
+				"messages are read in the order of the file: seeking by time is not possible");
 	let_go(r);
 	r->last = (struct mcap_position){ .time = log_time_ns < 0 ? 0 : (uint64_t)log_time_ns };
 	sort_entries(r);
 	return 0;
 }
 
-/* Overlapping entries take too much: the one that is needed last is read again later. */
+/* If overlapping entries exceed the budget, frees the one needed last; it is loaded again later. */
 static void keep_budget(struct mcap_reader *r)
 {
 	while (r->open_bytes > r->budget) {
@@ -366,7 +367,7 @@ static void keep_budget(struct mcap_reader *r)
 	}
 }
 
-/* More of the file into the heap, as far as the next message needs: 1, 0 there is no more, or an errno with its sentence. */
+/* Loads entries into the heap as needed for the next message. 1; 0: no more; or an errno, with the reason. */
 static int feed_in_file_order(struct mcap_reader *r)
 {
 	struct mcap_entry e;
@@ -400,7 +401,7 @@ static int feed_by_time(struct mcap_reader *r)
 	if (r->next_entry == r->n_entries) {
 		if (r->base.info.indexed)
 			return 0;
-		err = mcap_scan_next(r, &e); /* it may have grown */
+		err = mcap_scan_next(r, &e); /* the file may have grown */
 		if (err > 0)
 			err = survey_entry(r, &e);
 		if (err < 0)
@@ -445,7 +446,7 @@ static int fill(struct mcap_reader *r, const struct mcap_loaded *l, const struct
 	return 1;
 }
 
-/* The first message of the heap. What it lies in stays until the next call. */
+/* Returns the first message of the heap; its entry stays loaded until the next call. */
 static int give(struct mcap_reader *r, struct log_message *ret)
 {
 	struct mcap_loaded *l = r->open[0];
@@ -496,7 +497,8 @@ static int next(struct log_reader *base, struct log_message *ret)
 			return err;
 		if (mcap_wanted(r, r->open[0]->refs[r->open[0]->next].channel))
 			return give(r, ret);
-		if (++r->open[0]->next < r->open[0]->n) /* it was wanted when the chunk was read */
+		/* the message was wanted when the entry was loaded, but is not now */
+		if (++r->open[0]->next < r->open[0]->n)
 			heap_down(r, 0);
 		else
 			r->spent = heap_take(r);
@@ -508,7 +510,10 @@ static int no_attachment(struct mcap_reader *r, uint64_t at, const char *what)
 	return log_fail(r->base.why, sizeof(r->base.why), -EBADMSG, "offset %llu: %s", (unsigned long long)at, what);
 }
 
-/* Its fields, of the n bytes of the record that are in r->attachment; its strings go behind these. False: they are not whole. */
+/*
+ * Parses an attachment's fields from the n bytes in r->attachment, and copies its strings behind them. False:
+ * incomplete.
+ */
 static bool attachment_fields(struct mcap_reader *r, size_t n, struct mcap_cursor *c, struct log_attachment *ret)
 {
 	char *text = (char *)r->attachment + n;
@@ -545,7 +550,7 @@ static int attachment(struct log_reader *base, uint32_t i, bool data, struct log
 				"offset %llu: an attachment of %llu bytes; at most %zu are read at once",
 				(unsigned long long)a->at, (unsigned long long)a->size, r->base.options.max_bytes);
 	mem_free(r->attachment);
-	r->attachment = mem_alloc(2 * n + 2); /* the record, then its two strings */
+	r->attachment = mem_alloc(2 * n + 2); /* the record and its two strings */
 	if (!r->attachment)
 		return give_why(r, -ENOMEM, "");
 	if (log_pread(base->fd, a->at, r->attachment, n) != (ssize_t)n || !attachment_fields(r, n, &c, &found) ||
@@ -577,7 +582,7 @@ static int read_header(struct mcap_reader *r)
 	struct log_bytes profile, library;
 
 	p = n <= MCAP_WINDOW - MCAP_HEAD ? mcap_window(r, MCAP_MAGIC_SIZE, MCAP_HEAD + (size_t)n) : NULL;
-	if (!p) /* cut off, or damaged: the records behind it may be good */
+	if (!p) /* truncated or damaged; later records may be intact */
 		return 0;
 	c = (struct mcap_cursor){ .p = p + MCAP_HEAD, .left = (size_t)n };
 	profile = mcap_get_str(&c);
@@ -628,7 +633,7 @@ int mcap_open(struct log_opening *o, struct log_reader **ret)
 				o->n_head);
 	if (memcmp(o->head, MCAP_MAGIC, MCAP_MAGIC_SIZE))
 		return log_fail(o->why, o->why_size, -ENOTSUP,
-				"%s: MCAP of a version that is not read, or its first 8 bytes are damaged", o->path);
+				"%s: MCAP of an unknown version, or its first 8 bytes are damaged", o->path);
 	r = MEM_NEW(struct mcap_reader);
 	if (!r)
 		return log_fail(o->why, o->why_size, -ENOMEM, "%s: no memory", o->path);

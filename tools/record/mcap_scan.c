@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An MCAP file record by record, for want of an index: chunks, runs of records outside of chunks, and damage, behind which the next
- * chunk is looked for. The end of the file is looked at again each time: it may grow. Thread: as log.h.
+ * Reads an MCAP file without index record by record: chunks, runs of records outside of chunks, and damage, after which
+ * it searches for the next chunk. The file's size is checked again each time, as it may grow. Thread: as log.h.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "mcap_read_private.h"
 #include "mem.h"
 
-#define RUN_BYTES ((uint64_t)1 << 20) /* of records outside of chunks that are read at once */
-#define HEAD_MOST 64u                 /* of a chunk, with its record's head and its compression's name */
+#define RUN_BYTES ((uint64_t)1 << 20) /* size of a run of records outside of chunks */
+#define HEAD_MOST 64u                 /* fields of a chunk, with its record's head and the name of its compression */
 
 const uint8_t *mcap_window(struct mcap_reader *r, uint64_t at, size_t n)
 {
@@ -67,7 +67,7 @@ int mcap_add_attachment(struct mcap_reader *r, uint64_t at, uint64_t size)
 	return 0;
 }
 
-/* The file as it is now. */
+/* Updates the file's size. */
 static void look_at_size(struct mcap_reader *r)
 {
 	struct stat st;
@@ -82,7 +82,7 @@ static int damage(struct mcap_entry *e, uint64_t at, const char *what)
 	return 1;
 }
 
-/* A chunk whose lengths agree with each other, as bytes of something else hardly ever do. */
+/* Whether a chunk's lengths are consistent, which random bytes hardly ever are. */
 static bool looks_like_chunk(struct mcap_reader *r, uint64_t at)
 {
 	const uint8_t *p = mcap_window(r, at, MCAP_HEAD + MCAP_CHUNK_MIN + 4);
@@ -97,7 +97,7 @@ static bool looks_like_chunk(struct mcap_reader *r, uint64_t at)
 	       h.start <= h.end && h.size + h.records == length;
 }
 
-/* The next chunk behind damage, or the end of the file. */
+/* Position of the next chunk after damage, or the end of the file. */
 static uint64_t next_chunk(struct mcap_reader *r, uint64_t at)
 {
 	uint64_t end = r->base.info.size;
@@ -122,7 +122,7 @@ static uint64_t next_chunk(struct mcap_reader *r, uint64_t at)
 	return end;
 }
 
-/* A record that is not whole or no record: what is behind it. */
+/* Handles a truncated or invalid record: finds the place to continue at. */
 static int broken(struct mcap_reader *r, uint64_t at, uint64_t length, struct mcap_entry *ret)
 {
 	const uint8_t *p = mcap_window(r, at, MCAP_HEAD);
@@ -131,11 +131,11 @@ static int broken(struct mcap_reader *r, uint64_t at, uint64_t length, struct mc
 
 	if (next < r->base.info.size) {
 		r->scan_at = next;
-		return damage(ret, at, "no record is here; the next chunk is behind it");
+		return damage(ret, at, "no record starts here; the next chunk comes later");
 	}
 	if (r->told_truncated)
 		return 0;
-	r->told_truncated = true; /* once: the rest may come, if the file is still being written */
+	r->told_truncated = true; /* only once: the rest may still be written */
 	if (!growing)
 		r->scan_done = true;
 	if (!growing && p && p[0] == MCAP_OP_CHUNK && length > r->base.info.size - at - MCAP_HEAD &&
@@ -181,7 +181,7 @@ static int metadata(struct mcap_reader *r, uint64_t at, uint64_t length)
 	return err == -EBADMSG ? 0 : err;
 }
 
-/* A record that is no message's and no definition: 1 it ends the data, 0 it is behind us, or -ENOMEM. */
+/* Handles a record that is neither a message nor a definition. 1: it ends the data; 0: skipped; -ENOMEM. */
 static int other(struct mcap_reader *r, uint8_t op, uint64_t at, uint64_t length)
 {
 	r->scan_at = at + MCAP_HEAD + length;
@@ -216,7 +216,7 @@ int mcap_scan_next(struct mcap_reader *r, struct mcap_entry *ret)
 			return 0;
 		length = p ? log_u64(p + 1) : 0;
 		if (!left || !p || !p[0] || length > left - MCAP_HEAD || !of_run(p[0])) {
-			if (run.size) { /* first what came before it */
+			if (run.size) { /* first return what came before it */
 				*ret = run;
 				return 1;
 			}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The writer of MCAP: what is not in chunks (metadata, attachments), and the summary at the end. Thread: as log.h. */
+/* The writer of MCAP: metadata, attachments, and the summary at the end. Thread: as log.h. */
 #include <errno.h>
 #include <string.h>
 
@@ -11,7 +11,10 @@ static struct mcap_writer *of(struct log_writer *w)
 	return (struct mcap_writer *)w;
 }
 
-/* A record outside of chunks; its entry in the summary must be in `index` already, from index_was on. */
+/*
+ * Writes a record outside of chunks. Its entry for the summary must already be in `index`, from index_was on; it is
+ * removed on failure.
+ */
 static int put_record(struct mcap_writer *w, const struct iovec *iov, int n, struct mcap_buf *index, size_t index_was)
 {
 	uint64_t bytes =
@@ -70,7 +73,7 @@ static void put_attachment_index(struct mcap_writer *w, uint64_t length, const s
 	mcap_end(b, at);
 }
 
-/* All of the record before its data. Returns its length. */
+/* The record up to its data. Returns its length. */
 static uint64_t put_attachment_head(struct mcap_buf *b, const struct log_attachment *a)
 {
 	uint64_t length = 8 + 8 + 4 + strlen(a->name) + 4 + strlen(a->media_type) + 8 + a->size + 4;
@@ -137,7 +140,7 @@ static void put_statistics(const struct mcap_writer *w, struct mcap_buf *b)
 	mcap_end(b, at);
 }
 
-/* Channels without a message are not in the file yet. */
+/* Adds channels without messages, which are not in the file yet. */
 static void put_idle_channels(struct mcap_writer *w, struct mcap_buf *b)
 {
 	for (size_t i = 0; i < w->n_schemas; i++) {
@@ -158,7 +161,7 @@ struct group {
 	size_t from, to;
 };
 
-/* The records of the summary, each kind a group; how many groups. */
+/* Adds the records of the summary in groups of one kind; returns the number of groups. */
 static unsigned put_groups(struct mcap_writer *w, struct mcap_buf *b, struct group g[6])
 {
 	unsigned n = 0;
@@ -246,7 +249,8 @@ int mcap_write_summary(struct log_writer *base, char *why, size_t why_size)
 	uint64_t lost = w->deflate ? w->chunk.n : 0;
 	int r = w->broken ? w->broken : mcap_close_chunk(w), s;
 
-	if (r < 0) { /* without the chunk's message indexes its records are outside of chunks: no summary says so */
+	/* without its message indexes, the chunk's records count as outside of chunks, which no summary can describe */
+	if (r < 0) {
 		s = write_end(w, false);
 		return log_fail(why, why_size, r, "%s: %s: the last %llu messages are lost, and the file has %s",
 				base->path, strerror(-r), (unsigned long long)lost,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The writer of MCAP. Without compression a chunk is an empty one followed by its records for as long as it is open, and its
- * fields are written over when it closes: the records go to the file from where they lie, and those of a process that is
- * killed are found behind the empty chunk. With compression an open chunk is in memory, compressed as it comes.
+ * The writer of MCAP. Without compression, an open chunk is written as an empty chunk followed by its records, and its
+ * fields are overwritten when it closes: so records are written without a copy, and those of a killed process are found
+ * after the empty chunk. With compression, an open chunk is in memory, compressed as records come.
  *
- * What is to be written later (indexes, the summary, a compressed chunk) is reserved before a message is accepted, so that a full
- * disk refuses messages and never breaks what it took. Thread: as log.h.
+ * Space for what is written later (indexes, summary, a compressed chunk) is reserved before a message is accepted, so a
+ * full disk refuses messages, and never loses accepted ones. Thread: as log.h.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,8 +14,9 @@
 #include "mcap_write_private.h"
 #include "mem.h"
 
-#define CHUNK_BYTES      ((size_t)4 << 20)
-#define MESSAGE_MAX      ((uint64_t)UINT32_MAX - (1u << 20)) /* any reader takes its chunk */
+#define CHUNK_BYTES ((size_t)4 << 20)
+/* so that the chunk stays within 4 GiB, which every reader takes */
+#define MESSAGE_MAX      ((uint64_t)UINT32_MAX - (1u << 20))
 #define CHUNK_HEAD       (MCAP_HEAD + MCAP_CHUNK_MIN)
 #define CHANNELS_MAX     65535u
 #define SCHEMA_BYTES_MAX ((size_t)64 << 20)
@@ -97,7 +98,7 @@ static int add_channel(struct log_writer *base, const struct log_channel *ch, ui
 	return 0;
 }
 
-/* Records that must stand before a message of that channel. */
+/* Adds the records that must come before the channel's first message. */
 static void put_definitions(struct mcap_writer *w, const struct mcap_writer_channel *c, struct mcap_buf *b)
 {
 	const struct mcap_buf *s = c->schema ? &w->schemas[c->schema - 1] : NULL;
@@ -126,7 +127,10 @@ static void chunk_fields(const struct mcap_writer *w, const struct mcap_writer_c
 	mcap_put_int(b, records, 8);
 }
 
-/* The message indexes of the open chunk, into b; the entry of the chunk in the summary, into index. `at` is where b will stand. */
+/*
+ * Adds the open chunk's message indexes to b, and its entry in the summary to index. `at`: the position of b in the
+ * file.
+ */
 static void put_indexes(struct mcap_writer *w, uint64_t chunk_at, uint64_t chunk_length, uint64_t at,
 			struct mcap_buf *b, struct mcap_buf *index)
 {
@@ -173,7 +177,7 @@ static void chunk_closed(struct mcap_writer *w)
 	w->base.index_bytes = w->chunk_indexes.n;
 }
 
-/* What is written of it: the indexes behind its records, which are there, then its fields over the empty ones. */
+/* Closes an uncompressed chunk: writes the indexes after its records, then its fields over the empty ones. */
 static int close_plain(struct mcap_writer *w)
 {
 	struct mcap_writer_chunk *k = &w->chunk;
@@ -240,7 +244,7 @@ int mcap_close_chunk(struct mcap_writer *w)
 
 /* ---- messages ---- */
 
-/* Bytes that closing the chunk and the file takes, once there are n more messages. */
+/* Space that closing the chunk and the file needs. */
 static uint64_t closing_bytes(const struct mcap_writer *w)
 {
 	uint64_t in_chunk = CHUNK_HEAD + 8 + w->chunk.index_bytes + 16 + 15;
@@ -274,7 +278,7 @@ static int room_in_index(struct mcap_writer_channel *c)
 	return 0;
 }
 
-/* An array for the pieces and one in front of them. */
+/* An array for n pieces and one before them. */
 static struct iovec *room_for_pieces(struct mcap_writer *w, int n)
 {
 	struct iovec *p;
@@ -289,7 +293,7 @@ static struct iovec *room_for_pieces(struct mcap_writer *w, int n)
 	return p;
 }
 
-/* One message written, or given to the compressor, with what stands before it; b begins with `skip` bytes of the chunk's fields. */
+/* Writes a message with the records before it; b begins with `skip` bytes of the chunk's fields. */
 static int take_plain(struct mcap_writer *w, const struct mcap_buf *b, size_t skip, const struct iovec *pieces, int n)
 {
 	struct iovec *iov = room_for_pieces(w, n);
@@ -372,7 +376,7 @@ static void put_message_head(const struct log_message *m, uint64_t bytes, struct
 	mcap_put_int(b, (uint64_t)m->publish_time_ns, 8);
 }
 
-/* Everything that may fail before anything is written. */
+/* All that may fail, before anything is written. */
 static int prepare(struct mcap_writer *w, struct mcap_writer_channel *c, uint64_t bytes)
 {
 	uint64_t most = bytes + c->record.n + (c->schema ? w->schemas[c->schema - 1].n : 0) + 2 * CHUNK_HEAD;
@@ -410,7 +414,7 @@ static int put(struct log_writer *base, const struct log_message *m, const struc
 	if (r < 0)
 		return r;
 	w->scratch.n = 0;
-	if (!w->chunk.open && !w->deflate) /* an empty chunk, until it closes */
+	if (!w->chunk.open && !w->deflate) /* begins as an empty chunk */
 		chunk_fields(w, &(struct mcap_writer_chunk){ 0 }, 0, &w->scratch);
 	skip = w->scratch.n;
 	put_definitions(w, c, &w->scratch);
@@ -426,7 +430,7 @@ static int put(struct log_writer *base, const struct log_message *m, const struc
 	w->chunk.open = true;
 	w->chunk.size += w->scratch.n - skip + bytes;
 	count(w, c, (uint64_t)m->log_time_ns, offset);
-	/* the message is taken; if the chunk cannot be closed now, it is closed before the next one */
+	/* the message is written; if closing the chunk fails now, it is tried again before the next message */
 	if (w->chunk.size >= w->chunk_bytes)
 		w->full = mcap_close_chunk(w) < 0;
 	return 0;
@@ -439,7 +443,7 @@ static int flush(struct log_writer *base)
 	return w->broken ? w->broken : mcap_close_chunk(w);
 }
 
-/* ---- the writer ---- */
+/* ---- writer ---- */
 
 static void destroy(struct log_writer *base)
 {
@@ -508,7 +512,7 @@ int mcap_create(const struct log_out *out, const struct log_write_options *o, st
 		r = write_header(w, o->profile);
 	if (r < 0) {
 		destroy(&w->base);
-		return log_fail(why, why_size, r, "the beginning of the file: %s", strerror(-r));
+		return log_fail(why, why_size, r, "the beginning of the file cannot be written: %s", strerror(-r));
 	}
 	*ret = &w->base;
 	return 0;

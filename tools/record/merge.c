@@ -11,7 +11,7 @@ enum head { HEAD_NONE, HEAD_MESSAGE, HEAD_END };
 struct input {
 	const struct merge_input_ops *ops;
 	void *ctx;
-	enum head head; /* NONE: to be asked */
+	enum head head; /* NONE: must be read */
 	struct log_message m;
 };
 
@@ -60,7 +60,7 @@ int merge_add(struct merge *m, const struct merge_input_ops *ops, void *input)
 	return 0;
 }
 
-/* 0, or the damage that was met on the way. */
+/* Reads the next message of an input. 0, or the damage found. */
 static int ask(struct input *in)
 {
 	int r = in->ops->next(in->ctx, &in->m);

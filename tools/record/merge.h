@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several logs as one: the messages of all inputs in the order of their log time; of equal ones in the order of the inputs. An input is
- * a log_reader, or anything that gives messages as one does. Thread: one at a time.
+ * Merges several logs: returns the messages of all inputs in the order of their log time, equal ones in the order of
+ * the inputs. An input is a log_reader, or anything with the same calls. Thread: one at a time.
  */
 #ifndef MERGE_H
 #define MERGE_H
@@ -17,21 +17,24 @@ struct merge_input_ops {
 	const char *(*why)(void *input);
 };
 
-extern const struct merge_input_ops merge_reader_ops; /* input: a struct log_reader */
+extern const struct merge_input_ops merge_reader_ops; /* input is a struct log_reader */
 
 struct merge;
 
 int merge_create(struct merge **ret);
-void merge_destroy(struct merge *m); /* its inputs stay; NULL is fine */
-/* Both kept until merge_destroy(). -EMFILE above MERGE_INPUTS_MAX. */
+void merge_destroy(struct merge *m); /* does not close its inputs; NULL-safe */
+/* Borrows both until merge_destroy(). -EMFILE: more than MERGE_INPUTS_MAX. */
 int merge_add(struct merge *m, const struct merge_input_ops *ops, void *input);
 
 /*
- * The next message of all: 1, *ret_input is the number of its input, m->data borrowed until the next call; 0 the end; negative: *ret_input is
- * damaged there, merge_why() says how, and the next call goes on behind it.
+ * The next message. 1: *ret_input is the index of its input, and m->data is borrowed until the next call; 0: the end;
+ * negative: *ret_input is damaged, merge_why() describes it, and the next call continues after the damage.
  */
 int merge_next(struct merge *m, struct log_message *ret, unsigned *ret_input);
-/* All inputs: next is the first message at or after that time. The first error, of an input that then gives none. */
+/*
+ * Moves all inputs to their first message at or after that time. Returns the first error; an input that fails gives no
+ * more messages.
+ */
 int merge_seek(struct merge *m, int64_t log_time_ns);
 const char *merge_why(const struct merge *m, unsigned input);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When what was recorded is due again. A straight line through one point: at base_now_ns of the clock by which is paced (wall time, or
- * a clock that is followed) the log is at base_log_ns, and rate_e6 millionths of a ns further with each ns. Deadlines are absolute, so
- * no wait that took too long moves a later one. Pure; thread: any.
+ * When a recorded message is due. A straight line through one point: at base_now_ns of the pacing clock (wall time, or
+ * the clock that is followed) the log is at base_log_ns, and advances by rate_e6 millionths of a ns with each ns.
+ * Deadlines are absolute, so a wait that took too long does not delay later ones. Pure; thread: any.
  */
 #ifndef PACE_H
 #define PACE_H
@@ -20,11 +20,11 @@ struct pace {
 
 /* When log_ns is due, rounded up; saturates. */
 int64_t pace_due(const struct pace *p, int64_t log_ns);
-/* Where the log is at now_ns, rounded down; saturates. */
+/* The log's time at now_ns, rounded down; saturates. */
 int64_t pace_log(const struct pace *p, int64_t now_ns);
-/* The log goes on from where it is with another rate. */
+/* Changes the rate from now_ns on, without a jump. */
 void pace_set_rate(struct pace *p, int64_t now_ns, int64_t rate_e6);
-/* The log stood still for so long. */
+/* Moves all deadlines by a time in which the log stood still. */
 void pace_shift(struct pace *p, int64_t dur_ns);
 
 #endif

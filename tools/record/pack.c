@@ -27,7 +27,7 @@ static uint32_t get32(const uint8_t *at)
 	return le32toh(v);
 }
 
-/* Whether it is a range that may follow one which ends at `from`, of a message of `size` bytes. */
+/* Whether a range is valid after one that ends at `from`, in a message of `size` bytes. */
 static bool is_valid(const struct pack_range *r, uint32_t from, uint32_t size)
 {
 	return r->offset >= from && r->offset <= size && r->len <= size - r->offset && r->stride &&
@@ -50,7 +50,10 @@ static int check(const struct pack_range *ranges, unsigned n, uint32_t size)
 
 /* ---- packing ---- */
 
-/* A piece, which begins at `offset` of the message. Ranges in it: shuffled, and noted in `head`. Returns how many those are. */
+/*
+ * Packs a piece that begins at `offset` of the message: shuffles the ranges within it, and adds them to `head`. Returns
+ * how many.
+ */
 static unsigned pack_piece(uint8_t *to, const struct iovec *piece, uint64_t offset, const struct pack_range *ranges,
 			   unsigned n, uint8_t *head)
 {
@@ -101,7 +104,7 @@ int64_t pack_encode(uint8_t *to, const struct iovec *pieces, unsigned n, const s
 	to[0] = VERSION;
 	to[1] = (uint8_t)n_ranges;
 	put32(to + 4, (uint32_t)size);
-	for (; noted < n_ranges; noted++) { /* what was left as it is: nothing at the end */
+	for (; noted < n_ranges; noted++) { /* ranges that were left unshuffled become empty ranges at the end */
 		put32(to + HEAD + (size_t)RANGE * noted, (uint32_t)size);
 		put32(to + HEAD + (size_t)RANGE * noted + 8, 1);
 	}
@@ -110,7 +113,7 @@ int64_t pack_encode(uint8_t *to, const struct iovec *pieces, unsigned n, const s
 
 /* ---- unpacking ---- */
 
-/* Returns bytes of the header, 0: invalid. */
+/* Returns the size of the header; 0: invalid. */
 static size_t read_head(const uint8_t *packed, size_t size, struct pack_range ranges[PACK_RANGES_MAX], unsigned *ret_n)
 {
 	unsigned n = size < HEAD ? 0 : packed[1];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The player: what is due, what comes next, what was ordered; see player.h. `lock` guards what both threads and callers share; the sink and
- * the merge are called without it.
+ * The player: which message comes next and when, and the orders of callers; see player.h. `lock` guards what both
+ * threads and callers share; the sink and the merge are called without it.
  */
 #include "player.h"
 #include "player_private.h"
@@ -12,9 +12,10 @@
 
 #include <errno.h>
 
-#define NEAR_DUR_NS    (2 * NS_PER_MS)  /* a tick so shortly before a message is left out */
-#define GAP_DUR_NS     (60 * NS_PER_S)  /* between two logs: time goes over it at once, in lock-step */
-#define BLOCKED_DUR_NS (20 * NS_PER_MS) /* time was held elsewhere: no lateness of ours */
+#define NEAR_DUR_NS (2 * NS_PER_MS) /* a tick this shortly before a message is left out */
+#define GAP_DUR_NS  (60 * NS_PER_S) /* in lock-step a gap of this length (between two logs) is passed in one step */
+/* an advance that took longer was blocked by others, and does not count as lateness */
+#define BLOCKED_DUR_NS (20 * NS_PER_MS)
 
 /* ---- orders ---- */
 
@@ -23,7 +24,7 @@ static int64_t now_of(const struct player *p)
 	return p->o.sink->now(p->o.ctx);
 }
 
-/* What was prepared or read for elsewhere. */
+/* Drops the item that was prepared or read before a seek. */
 static void drop_item(struct player *p)
 {
 	if (p->item && p->o.sink->forget)
@@ -50,7 +51,7 @@ static int jump(struct player *p, int64_t log_ns)
 	return r;
 }
 
-/* From here the line is another one. */
+/* Carries out a seek, where a new line begins. */
 static int sought(struct player *p, int64_t log_ns, uint32_t loop)
 {
 	int r;
@@ -64,7 +65,7 @@ static int sought(struct player *p, int64_t log_ns, uint32_t loop)
 	return r < 0 ? r : PLAYER_AGAIN;
 }
 
-/* Where it is, no further than the next message. */
+/* Current position on the line, at most that of the next message. */
 static int64_t line_now(const struct player *p)
 {
 	int64_t line_ns = pace_log(&p->pace, now_of(p));
@@ -86,7 +87,7 @@ static void stand(struct player *p, bool stands)
 
 /* ---- time ---- */
 
-/* To a log time. What time has been held by somebody else is none of ours. */
+/* Advances to a log time. Shifts the deadlines by the time in which others have blocked it. */
 static int advance(struct player *p, int64_t log_ns)
 {
 	int64_t before_ns = now_of(p), blocked_dur_ns;
@@ -108,7 +109,10 @@ static int advance(struct player *p, int64_t log_ns)
 	return 0;
 }
 
-/* A message that is late takes time with it to where that should be by now: those behind it need not each move it. */
+/*
+ * The time to advance to for a late message: the time that is due by now, so that the messages after it need not
+ * advance separately.
+ */
 static int64_t due_by_now(const struct player *p)
 {
 	int64_t log_ns = pace_log(&p->pace, now_of(p)) - p->offset_ns;
@@ -119,8 +123,8 @@ static int64_t due_by_now(const struct player *p)
 }
 
 /*
- * The lead is what waking up and moving time took at most, lately: it fades so slowly that about 99 of 100 messages are ready when they
- * are due. It begins with the most, or the first messages would all be late until that is known.
+ * lead_ns is the recent maximum of what waking up and advancing took. It decays so slowly that about 99 of 100 messages
+ * are ready when due. It starts at its limit, so that the first messages are not late.
  */
 static void learn(struct player *p, int64_t took_ns)
 {
@@ -170,7 +174,7 @@ static int next_loop(struct player *p)
 	return jump(p, p->o.begin_ns);
 }
 
-/* As fast as it goes, but not past what others have timers for. */
+/* As fast as possible, but in steps of at most tick_dur_ns, so as not to skip others' timers. */
 static int turn_lockstep(struct player *p)
 {
 	int64_t to_ns = p->item->m.log_time_ns;
@@ -186,7 +190,7 @@ static int turn_lockstep(struct player *p)
 	return part ? PLAYER_AGAIN : give_out(p, 0);
 }
 
-/* One message on demand, whenever it is due. */
+/* Publishes one message on request (player_next()), whenever it is due. */
 static int turn_next(struct player *p)
 {
 	int r = p->item->loop != p->loop ? next_loop(p) : 0;
@@ -213,7 +217,7 @@ static int publish_due(struct player *p, int64_t due_ns)
 	return give_out(p, now_ns - due_ns);
 }
 
-/* Nothing is due: time goes on meanwhile. */
+/* No message is due: prepares the next one, and advances time by ticks. */
 static int wait_due(struct player *p, int64_t due_ns, int64_t now_ns, int64_t *ret_until_ns)
 {
 	bool ticks = p->o.tick_dur_ns && p->o.sink->advance && due_ns - now_ns > NEAR_DUR_NS;
@@ -256,19 +260,19 @@ static int turn_paced(struct player *p, int64_t *ret_until_ns)
 
 struct orders {
 	bool halt, seek, ended, ready, paused;
-	bool next; /* one message is to go out although it is paused */
+	bool next; /* publish one message although paused */
 	int64_t seek_ns, rate_e6;
 	uint32_t seek_loop;
 };
 
-/* The producer works in long stretches. */
+/* The producer then continues; it reads in long runs. */
 static bool has_half_room(const struct player *p)
 {
 	return !p->first ||
 	       (p->bytes <= p->o.preload_bytes / 2 && p->last->line_ns - p->first->line_ns <= p->o.preload_dur_ns / 2);
 }
 
-/* Under lock. */
+/* Caller holds the lock. */
 static struct player_item *take(struct player *p)
 {
 	struct player_item *item = p->first;

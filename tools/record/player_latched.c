@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What holds where the player begins or seeks to: the last latched messages of before. Their channels are read twice, first to find which
- * messages are the last, then to give those out, so that none of them is kept. Thread: play-read.
+ * Finds the last latched messages from before the beginning or a seek. Their channels are read twice, first to find
+ * which messages are the last, then to return those, so that no messages need to be kept. Thread: play-read.
  */
 #include "player_private.h"
 
@@ -12,7 +12,7 @@
 
 #define CAP_MIN 1024
 
-/* Messages that replace each other, the oldest first. */
+/* Groups messages that replace each other, oldest first. */
 static int by_what_they_replace(const void *a, const void *b)
 {
 	const struct player_latched *x = a, *y = b;
@@ -33,7 +33,7 @@ static int by_place(const void *a, const void *b)
 	return x->nth < y->nth ? -1 : x->nth > y->nth;
 }
 
-/* Only the last ones stay. */
+/* Keeps the last one of each group. */
 static void compact(struct player_reading *rd)
 {
 	size_t n = 0;
@@ -69,7 +69,7 @@ static int note(struct player_reading *rd, const struct player_latched *l)
 
 static int read_all(struct player *p)
 {
-	if (p->rd.what != PLAYER_READ_ALL) /* maybe by a seek in the middle of it */
+	if (p->rd.what != PLAYER_READ_ALL) /* maybe because of a seek in the middle of it */
 		p->o.sink->only_latched(p->o.ctx, false);
 	p->rd.what = PLAYER_READ_ALL;
 	p->in_a_row = 0;
@@ -100,7 +100,10 @@ static int found_all(struct player *p)
 	return merge_seek(p->o.merge, INT64_MIN);
 }
 
-/* One of those before the time: 1; 0: there is no more. Damage is passed over: who plays the log from its beginning is told. */
+/*
+ * The next message from before from_ns. 1; 0: no more. Damage is skipped silently: it is reported when the log is
+ * played from its beginning.
+ */
 static int next_before(struct player *p, struct log_message *m, unsigned *input)
 {
 	int r;
@@ -139,7 +142,7 @@ int player_give_latched(struct player *p, uint32_t epoch, uint32_t loop)
 	if (p->rd.nth++ != p->rd.latched[p->rd.given].nth)
 		return 0;
 	p->rd.given++;
-	m.log_time_ns = p->rd.from_ns; /* it still holds then */
+	m.log_time_ns = p->rd.from_ns; /* it is still valid at that time */
 	item = player_copy(p, &m, input, loop);
 	if (!item)
 		return -ENOMEM;

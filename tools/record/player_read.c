@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The player's producer: reads ahead, begins again at the end of a loop and at a seek. Thread: play-read. */
+/* The player's producer: reads ahead, and starts again for a loop or a seek. Thread: play-read. */
 #include "player_private.h"
 
 #include "mem.h"
@@ -8,7 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define LOOP_MIN_DUR_NS NS_PER_MS /* a log of one instant does not play without end in none */
+/* minimum duration of a loop, so that a log of a single instant does not loop endlessly at one time */
+#define LOOP_MIN_DUR_NS NS_PER_MS
 
 int64_t player_offset(const struct player *p, uint32_t loop)
 {
@@ -29,14 +30,14 @@ void player_clear(struct player *p)
 	p->bytes = 0;
 }
 
-/* Under lock: only who waits for data is woken by it. */
+/* Wakes the consumer if it waits for data. Caller holds the lock. */
 static void wake_starved(struct player *p)
 {
 	if (p->starved)
 		pthread_cond_broadcast(&p->data);
 }
 
-/* Under lock. */
+/* Caller holds the lock. */
 static bool has_room(struct player *p, size_t size)
 {
 	if (!p->first)
@@ -99,7 +100,7 @@ static void damaged(struct player *p, unsigned input)
 		p->o.sink->damaged(p->o.ctx, input, merge_why(p->o.merge, input));
 }
 
-/* The end of a loop, or of all. */
+/* At the end of a loop, or of playing. */
 static void at_end(struct player *p, uint32_t epoch)
 {
 	if (!p->o.loop || !p->any || player_read_from(p, p->o.begin_ns) < 0) {
@@ -134,7 +135,7 @@ static void read_one(struct player *p, uint32_t epoch, uint32_t loop)
 	if (m.log_time_ns < p->o.begin_ns || (p->o.sink->arrives && !p->o.sink->arrives(p->o.ctx, input, &m)))
 		return;
 	item = player_copy(p, &m, input, loop);
-	if (!item) { /* it ends here, as a file that is damaged */
+	if (!item) { /* out of memory: ends the reading, like a damaged file */
 		set_ended(p, epoch);
 		return;
 	}
@@ -172,7 +173,7 @@ int player_fill(struct player *p)
 	if (!work)
 		return 0;
 	if (sought) {
-		p->any = true; /* a loop goes on behind a seek to its very end */
+		p->any = true; /* so that it loops again even after a seek to its very end */
 		if (player_read_from(p, seek_ns) < 0)
 			set_ended(p, epoch);
 	} else {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which channel of simd a channel of a log becomes: patterns, names, types, publishers. Thread: the player's consumer, and before it starts
- * its maker's.
+ * Maps channels of logs to channels of simd: patterns, names, types, publishers. Thread: the player's consumer; before
+ * it starts, the thread that creates it.
  */
 #include "player_simd_private.h"
 
@@ -20,7 +20,7 @@
 
 #define CLOCK_CHANNEL    "/clock"
 #define ROOM_MARGIN      512
-#define ENCODED_TIMES    32 /* a body that needs more than so many times its encoded bytes is none */
+#define ENCODED_TIMES    32 /* a body larger than this many times its encoded size is malformed */
 #define CONNECTED_DUR_NS (5 * NS_PER_S)
 
 /* ---- names ---- */
@@ -31,7 +31,7 @@ static bool matches(const char *pattern, const char *topic)
 	       (*topic == '/' && *pattern != '/' && fnmatch(pattern, topic + 1, 0) == 0);
 }
 
-/* The last pattern that matches decides; if the first excludes, all others are wanted. */
+/* The last matching pattern decides; if the first pattern excludes, channels that match none are wanted. */
 static bool is_wanted(const struct player_simd_options *o, const char *topic)
 {
 	bool wanted = o->n_channels == 0 || *o->channels[0] == '!';
@@ -50,7 +50,7 @@ static bool is_shown(const char *topic)
 	return strcmp(topic, "/simd/clock_events") == 0 || strcmp(topic, "/simd/service_calls") == 0;
 }
 
-/* 0, or -ENAMETOOLONG. */
+/* The channel's name in simd. 0, or -ENAMETOOLONG. */
 static int name_of(const struct player_simd_options *o, const char *topic, char *ret, size_t size)
 {
 	const char *prefix = o->prefix ? o->prefix : "", *to = topic;
@@ -95,13 +95,13 @@ static bool is_fixed(const struct sim_type *t)
 	return true;
 }
 
-/* Arrays and strings are as long in the message as in the body; numbers and spans need some more. */
+/* Estimates the body size: arrays and strings are as long as when encoded, numbers and spans a bit longer. */
 static size_t body_of(const struct sim_type *t, size_t encoded)
 {
 	return is_fixed(t) ? t->fixed_size : t->fixed_size + encoded + encoded / 4 + ROOM_MARGIN;
 }
 
-/* From simd, for longer messages than until now; where it does not have them, smaller ones go on. */
+/* Asks simd for larger slots; on failure the channel keeps its smaller ones. */
 static int larger_slots(struct out *o, size_t max_body)
 {
 	struct sim_slot *slot;
@@ -129,7 +129,8 @@ int out_grow(struct out *o, size_t encoded)
 		return -EMSGSIZE;
 	if (max_body < 2 * encoded + ROOM_MARGIN)
 		max_body = 2 * encoded + ROOM_MARGIN;
-	if (o->refused_body && max_body >= o->refused_body) /* no more than this one needs */
+	/* a smaller size than this was refused: ask only for what this message needs */
+	if (o->refused_body && max_body >= o->refused_body)
 		max_body = body_of(o->type, encoded);
 	return max_body > o->max_body ? larger_slots(o, max_body) : -ENOSPC;
 }
@@ -144,7 +145,7 @@ static struct out *find_out(struct player_simd *s, const char *name, const struc
 	return NULL;
 }
 
-/* By simd, of this channel; else it is nobody's fault, or all channels'. */
+/* Whether simd has refused this channel; other errors are temporary, or concern all channels. */
 static bool is_refusal(int r)
 {
 	return r < 0 && r != -ENOTCONN && r != -ENOMEM && r != -ESTALE;
@@ -157,11 +158,11 @@ static int make_out(struct player_simd *s, struct route *rt, size_t encoded)
 	int r;
 
 	rt->out = find_out(s, rt->name, type);
-	if (rt->out) { /* of another log, or of another channel by --remap */
+	if (rt->out) { /* already created for another log, or for another channel by --remap */
 		r = s->open || body_of(type, encoded) <= rt->out->max_body
 			    ? 0
 			    : larger_slots(rt->out, body_of(type, encoded));
-		return is_refusal(r) ? 0 : r; /* smaller ones have room */
+		return is_refusal(r) ? 0 : r; /* messages that fit into the smaller slots are still played */
 	}
 	o = MEM_NEW(struct out);
 	if (!o)
@@ -201,7 +202,7 @@ struct left_out *left_out_add(struct player_simd *s, const char *channel, const 
 	return l;
 }
 
-/* path: the log's, or NULL. */
+/* Leaves a channel out, and reports it. path: the log's, or NULL. */
 static void skip(struct player_simd *s, const char *path, const char *channel, const char *why)
 {
 	char text[SAY_MAX];
@@ -213,7 +214,9 @@ static void skip(struct player_simd *s, const char *path, const char *channel, c
 	s->o.say(s->o.ctx, text);
 }
 
-/* What others give while the log is played, such as simd's clock. It is not said: nothing is missing. */
+/*
+ * Leaves out a channel that others provide during playing, such as simd's clock. Not reported, as nothing is missing.
+ */
 static void skip_given(struct player_simd *s, const char *channel, const char *why)
 {
 	struct left_out *l = left_out_add(s, channel, why);
@@ -224,7 +227,7 @@ static void skip_given(struct player_simd *s, const char *channel, const char *w
 		l->given = true;
 }
 
-/* What it has that is not carried as what it is: once a channel, and nothing of it is skipped. */
+/* Reports what a channel's messages lose; the channel is played. */
 static void say_loss(struct player_simd *s, const char *path, const struct route *rt)
 {
 	const char *loss = codec_in_loss(rt->codec);
@@ -245,7 +248,7 @@ static void route_free(struct route *rt)
 	mem_free(rt);
 }
 
-/* Its name and its codec; else why it has none is said. */
+/* Sets the name and the codec; a channel without codec is reported. */
 static void make_codec(struct player_simd *s, const char *path, struct route *rt, const struct log_channel *ch)
 {
 	char why[512];
@@ -258,7 +261,7 @@ static void make_codec(struct player_simd *s, const char *path, struct route *rt
 		return;
 	}
 	if (strcmp(rt->name, CLOCK_CHANNEL) == 0) {
-		skip_given(s, rt->name, "simd gives the clock itself");
+		skip_given(s, rt->name, "simd publishes the clock itself");
 		return;
 	}
 	whose = is_shown(ch->topic) ? NULL : channel_name_reserved(rt->name);
@@ -271,12 +274,12 @@ static void make_codec(struct player_simd *s, const char *path, struct route *rt
 		say_loss(s, path, rt);
 		return;
 	}
-	if (strncmp(why, ch->topic, n) == 0 && why[n] == ' ') /* it begins with the channel */
+	if (strncmp(why, ch->topic, n) == 0 && why[n] == ' ') /* skip the channel's name at its beginning */
 		text = why + n + 1;
 	skip(s, path, ch->topic, text);
 }
 
-/* What is not wanted, has no messages, or cannot be played, has no codec. NULL: no memory. */
+/* A channel that is not wanted, has no messages, or cannot be played gets no codec. NULL: out of memory. */
 static struct route *make_route(struct player_simd *s, struct input *in, const struct log_channel *ch)
 {
 	char why[512];
@@ -289,11 +292,11 @@ static struct route *make_route(struct player_simd *s, struct input *in, const s
 	rt->latched = rt->codec && (channel_is_latched(ch) || codec_in_is_static(rt->codec));
 	if (rt->latched && sim_type_equal(codec_in_type(rt->codec), &sim_Transforms_type))
 		(void)!codec_in_create(ch, &rt->ahead, why,
-				       sizeof(why)); /* without it the last message stands for all */
+				       sizeof(why)); /* without it the channel's last message replaces all before it */
 	return rt;
 }
 
-/* Under lock. */
+/* Caller holds the lock. */
 static int make_room(struct input *in, size_t n)
 {
 	struct route **more;
@@ -343,7 +346,7 @@ bool route_arrives(struct player_simd *s, unsigned input, uint32_t channel)
 	return r == 0 && rt->codec;
 }
 
-/* What simd does not take is named, and skipped from then on. */
+/* Reports a channel that simd refuses, and skips its messages from then on. */
 static int give_up(struct player_simd *s, struct route *rt, int r)
 {
 	char why[512];
@@ -383,12 +386,12 @@ int player_simd_add(struct player_simd *s, struct log_reader *r, const char *pat
 		return -ENOMEM;
 	for (uint32_t i = 0; i < info->n_channels; i++)
 		want[i] = route_arrives(s, s->n - 1, i);
-	(void)!log_reader_select(r, want, info->n_channels); /* what comes all the same is left out */
+	(void)!log_reader_select(r, want, info->n_channels); /* if it fails, unwanted messages are filtered later */
 	mem_free(want);
 	return 0;
 }
 
-/* Encoded bytes of the first message of a channel, by the index; 0: it has none. */
+/* Encoded size of the first message of a channel, by the index; 0: no messages. */
 static size_t first_size(struct log_reader *r, const struct log_info *info, uint32_t channel)
 {
 	bool *want = mem_calloc(info->n_channels, sizeof(*want));
@@ -405,7 +408,7 @@ static size_t first_size(struct log_reader *r, const struct log_info *info, uint
 	return size;
 }
 
-/* For the first message of a channel, as far as the log says that; for larger ones it grows. */
+/* With slots for the channel's first message, if the index shows it; they grow for larger ones. */
 static int open_route(struct player_simd *s, struct log_reader *reader, uint32_t channel, struct route *rt)
 {
 	const struct log_info *info = log_reader_info(reader);
@@ -446,7 +449,7 @@ static int open_input(struct player_simd *s, unsigned input)
 	return in->want ? open_routes(s, input, in->want) : -ENOMEM;
 }
 
-/* Else the first messages would pass by bridges that are on their way. */
+/* Waits for the bridges, which would miss the first messages otherwise. */
 static void await_bridges(const struct player_simd *s)
 {
 	int64_t end_mono_ns = mono_now_ns() + CONNECTED_DUR_NS;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which channels of the logs are latched, and which of their messages replace each other: all of a channel, but of transforms those of the
- * same frames, as several publishers on /tf_static each have their own. Thread: the player's producer.
+ * Which channels of the logs are latched, and which of their messages replace each other: all messages of a channel,
+ * but for transforms only those of the same set of frames, as several publishers may send on /tf_static. Thread: the
+ * player's producer.
  */
 #include "player_simd_private.h"
 
@@ -17,7 +18,7 @@ static bool is_latched(const struct route *rt)
 	return rt && rt->codec && rt->latched && !rt->shown;
 }
 
-/* Its latched channels alone, and whether there are any. What cannot be selected is sorted out message by message. */
+/* Selects the latched channels; returns whether there are any. If selecting fails, messages are filtered one by one. */
 static bool select_latched(struct player_simd *s, unsigned input)
 {
 	struct input *in = &s->inputs[input];
@@ -51,7 +52,7 @@ bool routes_only_latched(struct player_simd *s, bool only)
 	return any;
 }
 
-/* Of the set of frames that it places; in any order the same. */
+/* Key of the set of frames in a message, independent of their order. */
 static uint64_t frames_key(struct player_simd *s, struct codec_in *codec, const struct log_message *m)
 {
 	const struct sim_Transform *t;

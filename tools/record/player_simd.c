@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The player's sink into simd: time, and publishing. See player_simd.h; which channels there are: player_routes.c. */
+/* The player's sink into simd: time and publishing. See player_simd.h; channels: player_routes.c. */
 #include "player_simd_private.h"
 
 #include "err.h"
@@ -14,16 +14,16 @@
 #include <string.h>
 
 #define ADVANCE_MAX_DUR_NS (3600 * NS_PER_S)
-#define AGAIN_DUR_NS       (10 * NS_PER_MS) /* between two tries at what passes */
-#define STALE_MAX          500              /* such tries while the data plane is restarted */
-#define FOLLOW_DUR_NS      (20 * NS_PER_MS) /* how soon a pause or a jump of a followed clock is seen */
+#define AGAIN_DUR_NS       (10 * NS_PER_MS) /* between two tries after a temporary error */
+#define STALE_MAX          500              /* limit of such tries, while the data plane restarts */
+#define FOLLOW_DUR_NS      (20 * NS_PER_MS) /* reaction time to a pause or a jump of a followed clock */
 
 static void nap(void)
 {
 	mono_sleep_until(mono_now_ns() + AGAIN_DUR_NS);
 }
 
-/* ---- time that is driven ---- */
+/* ---- driven time ---- */
 
 static int64_t wall_now(void *ctx)
 {
@@ -37,7 +37,7 @@ static int64_t wall_wake(void *ctx, int64_t until_ns)
 	return until_ns;
 }
 
-/* While time is paused it is put nowhere; the player may be stopped meanwhile. */
+/* Sets the time. Blocks while time is paused, until the player is stopped. */
 static int set(struct player_simd *s, int64_t sim_ns, bool jump)
 {
 	int r = sim_driver_begin(s->o.driver, sim_ns, jump);
@@ -58,8 +58,8 @@ static int advance(struct player_simd *s, int64_t dur_ns, int64_t *ret_granted_d
 }
 
 /*
- * In lock-step a publisher has one window of messages an advance: the driver asks for the time that it has. While time is stepping it
- * cannot; a nanosecond more does the same.
+ * In lock-step a publisher has one window of messages per advance: setting the current time again sends them out. While
+ * simd steps the clock, that is refused, and an advance by a nanosecond does the same.
  */
 static int drain(struct player_simd *s)
 {
@@ -74,7 +74,10 @@ static int drain(struct player_simd *s)
 	return player_simd_stopped(s) ? -ECANCELED : r;
 }
 
-/* What was published for the time that it is has been taken before time moves on: who writes down when a message came writes that. */
+/*
+ * In lock-step, waits until all that was published at the current time has been received before time moves on, so that
+ * receivers see it at that time.
+ */
 static int settle(struct player_simd *s)
 {
 	return s->o.lockstep && s->unsettled ? drain(s) : 0;
@@ -113,7 +116,7 @@ static int drive_advance(void *ctx, int64_t from_ns, int64_t log_ns)
 	return 0;
 }
 
-/* A pause or a step of simd's begins when the driver asks. In lock-step that would be a step. */
+/* Lets simd begin a pause or a step, which waits for a call of the driver. In lock-step the call would be a step. */
 static int drive_idle(void *ctx)
 {
 	struct player_simd *s = ctx;
@@ -122,9 +125,9 @@ static int drive_idle(void *ctx)
 	return player_simd_stopped(s) ? -ECANCELED : r == -EBUSY ? 0 : r;
 }
 
-/* ---- time that is followed ---- */
+/* ---- followed time ---- */
 
-/* As if it had never jumped. */
+/* The followed time without its jumps. */
 static int64_t follow_now(void *ctx)
 {
 	struct player_simd *s = ctx;
@@ -172,7 +175,7 @@ static void unprepare(void *ctx)
 	s->slot = NULL;
 }
 
-/* Into a slot of its channel; for a message that is larger than any before it simd makes larger ones. */
+/* Decodes into a slot of the channel, with larger slots if needed. */
 static int decode(struct player_simd *s, struct route *rt, const struct log_message *m)
 {
 	for (;;) {
@@ -191,7 +194,7 @@ static int decode(struct player_simd *s, struct route *rt, const struct log_mess
 		if (r == 0)
 			return sim_slot_set_size(s->slot, in->size);
 		unprepare(s);
-		if (r == 1) /* it says nothing */
+		if (r == 1) /* nothing in it for that type */
 			return -ENOENT;
 		if (r != -ENOBUFS) {
 			s->reason = codec_in_reason(r);
@@ -205,7 +208,7 @@ static int decode(struct player_simd *s, struct route *rt, const struct log_mess
 	}
 }
 
-/* A message of a channel that is played: counted, and said the first time. */
+/* Counts a message that was not played; reports the first one of its channel. */
 static void not_played(struct player_simd *s, struct out *o, const char *what, const char *reason)
 {
 	char why[sizeof(o->left->why)], text[SAY_MAX];
@@ -230,7 +233,7 @@ static void stamp(struct player_simd *s, const struct log_message *m)
 	memcpy(s->slot->frame_id, s->in.frame, sizeof(s->slot->frame_id));
 }
 
-/* Takes the slot. */
+/* Takes over the slot. */
 static int send(struct player_simd *s, struct out *o)
 {
 	struct sim_slot *slot = s->slot;
@@ -244,7 +247,7 @@ static int send(struct player_simd *s, struct out *o)
 		return r;
 	}
 	r = sim_try_queue(o->pub, slot, NULL, on_done, s);
-	/* a refusal calls it too */
+	/* on a refusal on_done() is called too */
 	if (r < 0)
 		atomic_fetch_sub_explicit(&s->failed, 1, memory_order_relaxed);
 	else
@@ -253,7 +256,7 @@ static int send(struct player_simd *s, struct out *o)
 	return r;
 }
 
-/* What passes is waited for: 0: try again. */
+/* Handles an error: waits after temporary ones. 0: try again. */
 static int passes(struct player_simd *s, int r, unsigned *tries)
 {
 	if (player_simd_stopped(s))
@@ -305,7 +308,7 @@ static void prepare(void *ctx, const struct player_item *item)
 	struct route *rt = route_of(s, item->input, item->m.channel);
 
 	if (rt && !rt->shown && decode(s, rt, &item->m) < 0)
-		unprepare(s); /* it is tried again when it is due, and named then */
+		unprepare(s); /* tried again, and reported, when it is due */
 }
 
 static int publish(void *ctx, const struct player_item *item)
@@ -383,7 +386,7 @@ const struct player_sink player_follow_sink = { .now = follow_now,
 						.only_latched = only_latched,
 						.latched = latched };
 
-/* ---- the whole ---- */
+/* ---- start and end ---- */
 
 int player_simd_create(const struct player_simd_options *o, struct player_simd **ret)
 {
@@ -416,7 +419,7 @@ void player_simd_destroy(struct player_simd *s)
 void player_simd_finish(struct player_simd *s)
 {
 	if (s->o.driver && s->o.lockstep)
-		(void)!drain(s); /* it returns when all is completed */
+		(void)!drain(s); /* returns when all messages are completed */
 	else
 		(void)!sim_flush(s->o.client, 5 * NS_PER_S);
 }
@@ -435,7 +438,7 @@ void player_simd_counters(const struct player_simd *s, struct player_simd_counte
 	};
 }
 
-/* The i-th channel whose messages come without some of their fields. */
+/* The i-th channel whose messages are played without some of their fields. */
 static bool left_out_fields(const struct player_simd *s, unsigned i, struct player_simd_left_out *ret)
 {
 	for (unsigned in = 0; in < s->n; in++)

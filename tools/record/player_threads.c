@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The player's making and its two threads, which wait around player_fill() and player_turn(). */
+/* Creates the player and its two threads, which call player_fill() and player_turn(), and wait between calls. */
 #include "player_private.h"
 
 #include "mem.h"
@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-#define STANDS_DUR_NS (100 * NS_PER_MS) /* how often the sink hears that nothing moves */
+#define STANDS_DUR_NS (100 * NS_PER_MS) /* interval of the sink's idle() while paused */
 
 /* ---- threads ---- */
 
@@ -29,13 +29,13 @@ static void *read_main(void *arg)
 	return NULL;
 }
 
-/* Under lock. */
+/* Caller holds the lock. */
 static bool has_data(const struct player *p)
 {
 	return p->ended || (p->started ? p->first != NULL : p->filled);
 }
 
-/* Until then, or until what was waited for is there, or something was ordered. */
+/* Waits until that time, for the data that the consumer is starved of, or for an order. */
 static void wait_for(struct player *p, int turn, int64_t until_ns)
 {
 	int64_t until_mono_ns =
@@ -70,7 +70,7 @@ static void *out_main(void *arg)
 	return NULL;
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 int player_create(const struct player_options *o, struct player **ret)
 {
@@ -86,7 +86,7 @@ int player_create(const struct player_options *o, struct player **ret)
 	p->paused = o->paused;
 	p->at_log_ns = o->begin_ns;
 	p->lead_ns = o->spin ? LEAD_MAX_NS : 0;
-	/* as if sought: the producer begins at the beginning */
+	/* as after a seek: the producer starts at the beginning */
 	p->epoch = 1;
 	p->seek_ns = o->begin_ns;
 	pthread_mutex_init(&p->lock, NULL);

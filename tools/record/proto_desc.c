@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See proto_desc.h. Numbers of fields: FileDescriptorSet 1 file; FileDescriptorProto 1 name, 2 package, 3 dependency, 4 message_type, whose
- * 1 is its name; ProtoDesc 1 desc, 2 dependencies.
+ * See proto_desc.h. Field numbers: FileDescriptorSet 1 file; FileDescriptorProto 1 name, 2 package, 3 dependency, 4
+ * message_type, whose 1 is its name; ProtoDesc 1 desc, 2 dependencies.
  */
 #include "proto_desc.h"
 
@@ -54,7 +54,7 @@ static const struct file *find(const struct files *f, const struct text *name)
 	return NULL;
 }
 
-/* Each once. */
+/* Adds a file, if it is not there yet. */
 static int add(struct files *f, const struct text *blob)
 {
 	struct text name = name_of(blob);
@@ -75,7 +75,7 @@ static void put_blob(struct pb_writer *w, const struct text *blob)
 		memcpy(to, blob->at, blob->len);
 }
 
-/* ---- a set into a tree ---- */
+/* ---- set to tree ---- */
 
 static int read_set(struct files *f, const void *set, size_t size)
 {
@@ -90,7 +90,7 @@ static int read_set(struct files *f, const void *set, size_t size)
 	return e < 0 ? e : error;
 }
 
-/* Whether the file has the message: its package, a dot, and the name, or what that is nested in. */
+/* Whether the file defines the message: its package, a dot, and the name or that of an outer message. */
 static bool defines(const struct file *f, const char *type)
 {
 	struct pb_reader r, in;
@@ -160,9 +160,9 @@ int proto_desc_of_set(const void *set, size_t size, const char *type, struct iov
 	return r;
 }
 
-/* ---- a tree into a set ---- */
+/* ---- tree to set ---- */
 
-/* What a file needs comes before it; how deep, the reader bounds. */
+/* Adds a file after its dependencies; pb_reader limits the depth. */
 static int read_tree(struct files *f, const struct pb_reader *node, int *error)
 {
 	struct pb_reader r = *node, in;

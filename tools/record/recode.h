@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A channel of a log in another encoding: decoded by codec_in, encoded by codec_out. Thread: one recode is one thread's. */
+/*
+ * Converts a channel of a log to another encoding: decodes with codec_in, encodes with codec_out. Thread: one recode
+ * may be used by one thread at a time.
+ */
 #ifndef RECODE_H
 #define RECODE_H
 
@@ -8,34 +11,34 @@
 
 struct recode;
 
-/* The encoding of a channel; -ENOTSUP: none of them. */
+/* The encoding of a channel (enum codec_kind); -ENOTSUP: another encoding. */
 int recode_kind_of(const struct log_channel *ch);
-/* "native", ...: those of enum codec_kind. NULL, -EINVAL: no such. */
+/* Names of enum codec_kind: "native", ... NULL, -EINVAL: unknown. */
 const char *recode_kind_name(enum codec_kind kind);
 int recode_kind_named(const char *name);
 
 /*
- * Keeps nothing of ch; borrows apollo (codec_out_create()). Errors, with a sentence: -ENOTSUP what it holds cannot be said in that
- * encoding; -ENOMEM.
+ * Keeps no pointer to ch; borrows apollo (see codec_out_create()). Errors, with the reason in why: -ENOTSUP the
+ * encoding cannot hold the channel; -ENOMEM.
  */
 int recode_create(enum codec_kind kind, const struct codec_apollo *apollo, const struct log_channel *ch,
 		  struct recode **ret, char *why, size_t why_size);
-void recode_destroy(struct recode *r); /* NULL is fine */
+void recode_destroy(struct recode *r); /* NULL-safe */
 
-/* As log_writer_add_channel() takes it, with the topic of the source but for Apollo's. Borrows from r. */
+/* For log_writer_add_channel(), with the source's topic, except for Apollo's encoding. Borrows from r. */
 const struct log_channel *recode_channel(const struct recode *r);
-/* Keep this topic, which it borrows, whatever the encoding has for it. */
+/* Uses this topic, which is borrowed, instead of the encoding's. */
 void recode_set_topic(struct recode *r, const char *topic);
 
 /*
- * 0: the message as pieces, at most IOV_BUF_PIECES of them, until the next call. Errors, with a sentence: -EBADMSG it is malformed or holds
- * nothing that the encoding can say, -ERANGE, ..., -ENOMEM.
+ * Converts a message. 0: as pieces, at most IOV_BUF_PIECES, valid until the next call. Errors, with the reason in why:
+ * -EBADMSG malformed, or nothing in it that the encoding can hold, -ERANGE, ..., -ENOMEM.
  */
 int recode_message(struct recode *r, const struct log_message *m, struct iovec *ret, unsigned *ret_n, char *why,
 		   size_t why_size);
-/* As codec_in_note(), behind codec_in_loss(). */
+/* codec_in_loss(), then codec_in_note(). */
 const char *recode_note(struct recode *r);
-/* Of that message, for the log: the seq of its header, as of ROS 1, else the one that it had in its log. */
+/* Sequence of the last message for the log: seq of its header, as in ROS 1, else the one in its log. */
 uint32_t recode_sequence(const struct recode *r);
 
 #endif

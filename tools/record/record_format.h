@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Apollo's .record: sections back to back, each a head and a message of protobuf. The first is the header, in an area of fixed size, which
- * is written again when the file is closed; then channels, and chunks in two sections each; last the index. Numbers in the messages are
- * those of cyber/proto/record.proto.
+ * Apollo's .record: a sequence of sections, each a head and a protobuf message. First the header, in an area of fixed
+ * size that is rewritten when the file is closed; then channels, and chunks of two sections each; last the index. Field
+ * numbers are those of cyber/proto/record.proto.
  */
 #ifndef RECORD_FORMAT_H
 #define RECORD_FORMAT_H
@@ -19,11 +19,11 @@ enum record_section {
 };
 
 #define RECORD_HEAD  16u                         /* int32 type, 4 zero bytes, int64 size */
-#define RECORD_AREA  2048u                       /* of the header, behind its head */
-#define RECORD_FIRST (RECORD_HEAD + RECORD_AREA) /* where the next section begins */
-#define RECORD_PAD   0x30                        /* Cyber RT writes one of it behind the header, then zeros */
+#define RECORD_AREA  2048u                       /* area of the header, after its head */
+#define RECORD_FIRST (RECORD_HEAD + RECORD_AREA) /* offset of the next section */
+#define RECORD_PAD   0x30                        /* Cyber RT writes one such byte after the header, then zeros */
 
-#define RECORD_CHUNK_BYTES       (16u << 20) /* Cyber RT's defaults: content of a chunk */
+#define RECORD_CHUNK_BYTES       (16u << 20) /* Cyber RT's default size of a chunk's content */
 #define RECORD_CHUNK_DUR_NS      INT64_C(20000000000)
 #define RECORD_SEGMENT_DUR_NS    INT64_C(60000000000)
 #define RECORD_SEGMENT_BYTES     (UINT64_C(2) << 30)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading Apollo's .record: by its index; or section by section where there is none, as after a crash, past what is damaged.
- * Thread: as log.h.
+ * Reads Apollo's .record: by its index; without one, as after a crash, section by section, skipping damage. Thread: as
+ * log.h.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,12 +18,12 @@
 struct record {
 	struct chunk_reader c;
 	struct record_header header;
-	const char *no_index; /* why its index is not used; NULL: it is, or there is none */
+	const char *no_index; /* why the index is not used; NULL: it is used, or absent */
 };
 
 struct section {
 	uint32_t type;
-	uint64_t at, size; /* of its head; of the message behind it */
+	uint64_t at, size; /* at: position of its head; size: of the message after it */
 };
 
 static int fail(struct record *d, int r, uint64_t at, const char *what)
@@ -36,7 +36,7 @@ static uint64_t room(const struct record *d, uint64_t at)
 	return at < d->c.r.info.size ? d->c.r.info.size - at : 0;
 }
 
-/* n bytes at `at`, all of them. */
+/* Reads exactly n bytes at `at`. */
 static int read_at(struct record *d, uint64_t at, void *buf, size_t n)
 {
 	ssize_t k = log_pread(d->c.r.fd, at, buf, n);
@@ -53,7 +53,7 @@ static void head_parse(const uint8_t *p, uint64_t at, struct section *ret)
 	*ret = (struct section){ .type = log_u32(p), .at = at, .size = log_u64(p + 8) };
 }
 
-/* The head at `at`. 0; 1: the file ends before the section does; < 0: it is none. */
+/* Reads the head at `at`. 0; 1: the section is truncated by the end of the file; < 0: not a section. */
 static int head_read(struct record *d, uint64_t at, struct section *ret)
 {
 	uint8_t head[RECORD_HEAD];
@@ -70,7 +70,7 @@ static int head_read(struct record *d, uint64_t at, struct section *ret)
 	return ret->size > room(d, at + RECORD_HEAD) ? 1 : 0;
 }
 
-/* The message of a section. *ret: mem_free() */
+/* Loads the message of a section; free *ret with mem_free(). */
 static int section_read(struct record *d, const struct section *s, uint8_t **ret)
 {
 	uint8_t *data;
@@ -141,7 +141,7 @@ struct channel_fields {
 	uint64_t n_messages;
 };
 
-/* Of Channel, fields 1 to 3; of ChannelCache a number before them. */
+/* Parses fields 1 to 3 of Channel; in ChannelCache, a number precedes them. */
 static void channel_fields(struct pb_reader *p, struct channel_fields *ret, bool cache)
 {
 	uint32_t first = cache ? 2 : 1;
@@ -174,7 +174,7 @@ static int channel_add(struct record *d, const struct channel_fields *f, uint64_
 		id = channels_add(&d->c.channels, f->name, f->name_len, &ch);
 	mem_free(name);
 	mem_free(type);
-	if (id == -EEXIST) /* once in each segment that was put together */
+	if (id == -EEXIST) /* occurs once per segment in concatenated files */
 		return 0;
 	return id < 0 ? fail(d, (int)id, at, id == -ENOSPC ? "too many channels" : "no memory for a channel") : 0;
 }
@@ -186,7 +186,7 @@ static int64_t time_of(uint64_t v)
 	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
 }
 
-/* The channel of a message: where the file names it nowhere else, one without a type. */
+/* Finds the channel of a message; if the file does not describe it, adds one without type. */
 static int64_t channel_of(struct record *d, const struct channel_fields *name, uint64_t at)
 {
 	int64_t id = channels_find(&d->c.channels, name->name, name->name_len);
@@ -215,7 +215,7 @@ static int message_add(struct record *d, struct pb_reader *p, const struct chunk
 			pb_get_bytes(p, &content, &len);
 	}
 	if (*p->error)
-		return 0; /* chunk_parse() says it */
+		return 0; /* reported by chunk_parse() */
 	id = channel_of(d, &f, e->offset);
 	if (id < 0)
 		return (int)id;
@@ -244,7 +244,7 @@ static int chunk_parse(struct record *d, const struct chunk_entry *e, struct chu
 			e->offset, k->n);
 }
 
-/* entry.offset is of the head of its body, entry.size that of the body, as far as it is in the file. */
+/* entry.offset is the position of the head of its body, entry.size the size of the body within the file. */
 static int load(struct chunk_reader *c, const struct chunk_entry *e, struct chunk *k)
 {
 	struct record *d = (struct record *)c;
@@ -265,7 +265,7 @@ static int load(struct chunk_reader *c, const struct chunk_entry *e, struct chun
 
 struct index_entry {
 	uint64_t type, position;
-	struct pb_reader cache; /* of its kind */
+	struct pb_reader cache; /* the sub-message of its kind */
 };
 
 static int index_chunk(struct record *d, const struct record_chunk *h, uint64_t at)
@@ -291,7 +291,7 @@ static int index_channel(struct record *d, struct pb_reader *cache, uint64_t at)
 	return channel_add(d, &f, at);
 }
 
-/* A chunk is two entries: its times, then its place. */
+/* The index has two entries per chunk: its times, then its position. */
 static int index_add(struct record *d, struct index_entry *x, struct record_chunk *pending)
 {
 	if (x->type == RECORD_CHANNEL)
@@ -346,7 +346,7 @@ static int index_read(struct record *d)
 	return r == -ENOMEM || !r ? r : fail(d, -EBADMSG, at, "the index is damaged");
 }
 
-/* ---- by looking at everything ---- */
+/* ---- without index ---- */
 
 static void forget(struct record *d)
 {
@@ -356,7 +356,7 @@ static void forget(struct record *d)
 	channels_finish(&d->c.channels);
 }
 
-/* Not the whole chunk need be there, nor need it be sound: what can be read of it is. */
+/* Adds a chunk that may be truncated or damaged: what can be read of it will be. */
 static int scan_chunk(struct record *d, const struct section *s)
 {
 	struct chunk_entry e = { .offset = s->at, .size = s->size };
@@ -390,7 +390,7 @@ static int scan_channel(struct record *d, const struct section *s)
 	return r;
 }
 
-/* Whether a section may begin with those bytes: one that follows damage, so that more is asked of it than of others. */
+/* Whether these bytes look like a section. Checked more strictly than elsewhere, as it is used after damage. */
 static bool plausible(const uint8_t *p, uint64_t left)
 {
 	struct section s;
@@ -404,7 +404,7 @@ static bool plausible(const uint8_t *p, uint64_t left)
 	       p[RECORD_HEAD] == 0x0a;
 }
 
-/* The next place behind `at` where a section may begin; the end of the file: there is none. */
+/* The next position after `at` where a section may begin; the end of the file if there is none. */
 static int resync(struct record *d, uint64_t at, uint64_t *ret)
 {
 	uint8_t *w = mem_alloc(SCAN_WINDOW);
@@ -424,7 +424,7 @@ static int resync(struct record *d, uint64_t at, uint64_t *ret)
 			mem_free(w);
 			return 0;
 		}
-		at--; /* the loop goes on behind it */
+		at--; /* the loop continues after it */
 	}
 	mem_free(w);
 	*ret = d->c.r.info.size;
@@ -438,14 +438,14 @@ static int damage(struct record *d, uint64_t at, const char *what)
 	return r < 0 ? fail(d, r, at, "no memory for the list of chunks") : 0;
 }
 
-/* One section; *at goes on. 1: nothing follows. */
+/* Handles one section, and advances *at. 1: end. */
 static int scan_section(struct record *d, uint64_t *at)
 {
 	struct section s = { .at = *at };
 	int r = head_read(d, *at, &s), e = 0;
 
 	if (r < 0) {
-		e = damage(d, *at, "no section begins here; the file is damaged, and is read on where one does");
+		e = damage(d, *at, "no section begins here; the file is damaged, and reading continues where one does");
 		return e < 0 ? e : resync(d, *at, at);
 	}
 	if (r && room(d, *at) && (s.type != RECORD_CHUNK_BODY || room(d, *at) <= RECORD_HEAD))
@@ -491,8 +491,9 @@ static int header_read(struct record *d)
 	if (r < 0)
 		return fail(d, -EBADMSG, RECORD_HEAD, "the header is damaged");
 	if (d->header.compress)
-		return fail(d, -ENOTSUP, RECORD_HEAD,
-			    "the header names a compression; Cyber RT has never written one, and none is read");
+		return fail(
+			d, -ENOTSUP, RECORD_HEAD,
+			"the header names a compression, which Cyber RT has never written, and which cannot be read");
 	return 0;
 }
 
@@ -534,7 +535,7 @@ bool record_is(const struct log_opening *o)
 		return false;
 	head_parse(o->head, 0, &s);
 	return s.type == RECORD_HEADER && s.size > 0 && s.size <= RECORD_AREA && o->size > RECORD_HEAD &&
-	       o->head[RECORD_HEAD] == 0x08; /* its first field, the version */
+	       o->head[RECORD_HEAD] == 0x08; /* the header's first field, the version */
 }
 
 int record_open(struct log_opening *o, struct log_reader **ret)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing Apollo's .record, in the bytes of Cyber RT's own writer. A chunk is collected in memory, since its sections begin with
- * their length. Thread: as log.h.
+ * Writes Apollo's .record, byte for byte like Cyber RT's writer. A chunk is collected in memory, as its sections begin
+ * with their length. Thread: as log.h.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,15 +15,15 @@
 #include "pb_writer.h"
 #include "record_format.h"
 
-#define HEAD_MAX 128u /* bytes of a chunk's header with its head, and of its two entries in the index */
+#define HEAD_MAX 128u /* upper bound of a chunk's header with its head, and of its two entries in the index */
 
 struct index_chunk {
 	struct record_chunk chunk;
 	uint64_t header_at, body_at;
 };
 
-struct index_item {      /* in the order of the file */
-	uint64_t at;     /* of a channel's section */
+struct index_item {      /* in file order */
+	uint64_t at;     /* of a channel: position of its section */
 	int64_t channel; /* -1: the next chunk */
 };
 
@@ -31,12 +31,12 @@ struct record_writer {
 	struct log_writer w;
 	struct channels channels;
 	struct record_header header;
-	struct record_chunk chunk; /* the open one */
+	struct record_chunk chunk; /* the open chunk */
 	struct iov_buf body, small;
 	struct index_chunk *chunks;
 	struct index_item *items;
 	size_t n_chunks, chunks_cap, n_items, items_cap;
-	uint64_t index_bytes; /* at most */
+	uint64_t index_bytes; /* upper bound */
 	size_t chunk_bytes;
 };
 
@@ -66,7 +66,7 @@ static int section_put(struct record_writer *d, enum record_section type, const 
 	return log_out_put(&d->w.out, iov, (int)n + 1);
 }
 
-/* The header as it is, in an area of its own. */
+/* Writes the header with its current values, in its area. */
 static int header_put(struct record_writer *d)
 {
 	const struct record_header *h = &d->header;
@@ -181,7 +181,7 @@ static int channel_put(struct record_writer *d, const struct log_channel *ch)
 	return r < 0 ? r : section_put(d, RECORD_CHANNEL, &d->small);
 }
 
-/* What MCAP has for a definition, as Cyber RT has it. Borrows from room. */
+/* Converts MCAP's set of definitions to Cyber RT's tree. Borrows from room. */
 static int as_proto_desc(struct log_channel *ch, struct iov_buf *room)
 {
 	struct iovec iov[IOV_BUF_PIECES];
@@ -199,7 +199,7 @@ static int as_proto_desc(struct log_channel *ch, struct iov_buf *room)
 	return 0;
 }
 
-/* The same channel again is the one that is there: Cyber RT knows a channel by its name. */
+/* Reuses a channel of the same name: Cyber RT identifies channels by their name. */
 static int channel_again(struct record_writer *d, int64_t id, const struct log_channel *ch, uint32_t *ret_id)
 {
 	if (strcmp(d->channels.list[id].schema_name, ch->schema_name))
@@ -233,7 +233,7 @@ static int add_channel(struct log_writer *w, const struct log_channel *ch, uint3
 		return r;
 	id = channels_add(&d->channels, ch->topic, len, &copy);
 	if (id < 0)
-		return (int)id; /* a channel without messages stays in the file: no harm */
+		return (int)id; /* a channel without messages in the file is harmless */
 	d->items[d->n_items++] = (struct index_item){ .at = at, .channel = id };
 	d->index_bytes += len + strlen(ch->schema_name) + ch->schema.size + HEAD_MAX;
 	d->header.channel_number++;
@@ -257,7 +257,7 @@ static int record_add_channel(struct log_writer *w, const struct log_channel *ch
 
 /* ---- chunks ---- */
 
-/* Its header's message, into d->small. */
+/* The ChunkHeader message, in d->small. */
 static int chunk_header_make(struct record_writer *d)
 {
 	struct pb_writer w;
@@ -271,7 +271,7 @@ static int chunk_header_make(struct record_writer *d)
 	return pb_end(&w);
 }
 
-/* Both sections at once, so that a full disk leaves neither. */
+/* Writes both sections at once, so that a full disk leaves neither. */
 static int chunk_put(struct record_writer *d, struct index_chunk *ret)
 {
 	struct iovec iov[2 * (IOV_BUF_PIECES + 1)];
@@ -320,7 +320,7 @@ static int record_flush(struct log_writer *w)
 
 /* ---- messages ---- */
 
-/* A SingleMessage and what stands before it. */
+/* Size of a SingleMessage with its tag and length; *ret_inner: without them. */
 static size_t message_size(size_t name, uint64_t time, size_t content, size_t *ret_inner)
 {
 	*ret_inner = 1 + pb_varint_size(name) + name + 1 + pb_varint_size(time) + 1 + pb_varint_size(content) + content;
@@ -403,7 +403,7 @@ static int record_finish(struct log_writer *w, char *why, size_t why_size)
 	if (r < 0)
 		return log_fail(why, why_size, r,
 				"%s: the last chunk, %" PRIu64
-				" messages, could not be written: %s; what is before it is kept",
+				" messages, could not be written: %s; the messages before it are kept",
 				w->path, n, strerror(-r));
 	r = index_put(d);
 	if (r < 0)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See recording.h: channels, encoding, counting. Files are recording_file.c's, the ring is recording_ring.c's, order recording_window.c's. */
+/*
+ * See recording.h: channels, encoding, counting. Files are in recording_file.c, the ring in recording_ring.c, the order
+ * in recording_window.c.
+ */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,7 +31,7 @@ void recording_say(struct recording *s, int level, const char *fmt, ...)
 	s->o.say(s->o.arg, level, text);
 }
 
-/* ---- begin and end ---- */
+/* ---- start and end ---- */
 
 static int check(const struct recording_options *o, char *why, size_t why_size)
 {
@@ -37,7 +40,7 @@ static int check(const struct recording_options *o, char *why, size_t why_size)
 				RECORDING_STEM_MAX);
 	if (o->format != LOG_MCAP && o->format != LOG_BAG && o->format != LOG_RECORD)
 		return log_fail(why, why_size, -ENOTSUP,
-				"files of that format are not written; MCAP, .bag and .record are");
+				"files of that format cannot be written, only MCAP, .bag and .record");
 	if (o->format == LOG_BAG && o->kind != CODEC_ROS1)
 		return log_fail(why, why_size, -ENOTSUP, "a .bag holds messages of ROS 1: choose the encoding ros1");
 	if (o->format == LOG_RECORD && o->kind != CODEC_APOLLO)
@@ -47,7 +50,7 @@ static int check(const struct recording_options *o, char *why, size_t why_size)
 		return log_fail(why, why_size, -ENOTSUP,
 				"MCAP has the compressions none, lz4 and zstd; choose one of them");
 	if (o->ring_only && o->ring_dur_ns <= 0)
-		return log_fail(why, why_size, -EINVAL, "the ring wants a duration above 0");
+		return log_fail(why, why_size, -EINVAL, "the ring needs a duration above 0");
 	if (o->split_dur_ns < 0 || o->flush_dur_ns < 0 || o->window_dur_ns < 0)
 		return log_fail(why, why_size, -EINVAL, "a duration below 0");
 	return 0;
@@ -240,7 +243,7 @@ int recording_add_channel(struct recording *s, const char *name, const struct si
 
 /* ---- messages ---- */
 
-/* Under the lock. */
+/* Caller holds the lock. */
 void recording_count_lost(struct recording *s, unsigned id, uint64_t n)
 {
 	s->lost += n;
@@ -248,7 +251,7 @@ void recording_count_lost(struct recording *s, unsigned id, uint64_t n)
 	s->channels[id]->due.lost += n;
 }
 
-/* Under the lock. */
+/* Caller holds the lock. */
 static void give_back(struct recording *s, struct recording_message *e)
 {
 	struct recording_channel *c = s->channels[e->id];
@@ -326,7 +329,7 @@ int recording_encode(struct recording *s, unsigned id, const struct sim_message 
 	return 0;
 }
 
-/* Under the lock. */
+/* Caller holds the lock. */
 static int ring_put(struct recording *s, struct ring_entry *e, unsigned id)
 {
 	struct recording_channel *c = s->channels[id];
@@ -335,7 +338,7 @@ static int ring_put(struct recording *s, struct ring_entry *e, unsigned id)
 	if (r >= 0)
 		return 0;
 	if (!c->said)
-		recording_say(s, 1, "%s: a message is not in the ring: %s", c->name,
+		recording_say(s, 1, "%s: a message was not put into the ring: %s", c->name,
 			      r == -EMSGSIZE ? "it is larger than that" : strerror(-r));
 	c->said = true;
 	recording_count_lost(s, id, 1);
@@ -353,7 +356,7 @@ int recording_deliver(struct recording *s, struct ring_entry *e)
 	return r;
 }
 
-/* Under the lock: now, behind what waits and was published before it. */
+/* Writes a message now, after the waiting ones that were published before it. Caller holds the lock. */
 static int put_now(struct recording *s, const struct ring_entry *head, const struct iovec *iov, int n)
 {
 	struct ring_entry *e;
@@ -392,7 +395,7 @@ static struct ring_entry head_of(const struct recording_message *e, const struct
 	};
 }
 
-/* A copy for the window; NULL: it does not wait. */
+/* A copy for the window; NULL: the message does not wait. */
 static struct ring_entry *copy(const struct recording *s, const struct recording_message *e,
 			       const struct ring_entry *head, const struct recording_moment *at)
 {
@@ -465,7 +468,7 @@ void recording_pause(struct recording *s, bool paused)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Under the lock: all that was to be written has been. */
+/* After all has been written. Caller holds the lock. */
 static int end_dump(struct recording *s, char *why, size_t why_size)
 {
 	int r = s->dump_error, e;
@@ -483,7 +486,7 @@ static int end_dump(struct recording *s, char *why, size_t why_size)
 void recording_dump_begin(struct recording *s, bool go_on)
 {
 	pthread_mutex_lock(&s->lock);
-	(void)!recording_window_empty(s); /* it was published before */
+	(void)!recording_window_empty(s); /* waiting messages were published before */
 	s->dumping = true;
 	s->dump_goes_on = go_on;
 	s->dump_error = 0;

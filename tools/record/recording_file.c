@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of a recording: their names, their beginning and end, a full disk. Under the recording's lock. */
+/* The files of a recording: their names, creation and end, full disks. The caller holds the recording's lock. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -18,9 +18,9 @@
 #include "timeutil.h"
 
 #define NUMBER_MAX  999999999u
-#define TRIES       1000 /* files of others that come in between */
+#define TRIES       1000 /* tries at a name when other recorders create files at the same time */
 #define TRY_DUR_NS  NS_PER_S
-#define LOOK_DUR_NS (NS_PER_S / 4) /* between looks at the file's name */
+#define LOOK_DUR_NS (NS_PER_S / 4) /* between checks of the file's name */
 
 /* ---- names ---- */
 
@@ -38,7 +38,7 @@ static void name_file(struct recording *s, unsigned number)
 		snprintf(s->path, sizeof(s->path), "%s%s", s->stem, suffix_of(s->o.format));
 }
 
-/* Number of a file by what follows the stem in its name; 0: it is none of the stem's. */
+/* Number of a file, from what follows the stem in its name; 0: not a file of the stem. */
 static unsigned number_of(const char *rest, const char *suffix)
 {
 	const char *p = rest + 1;
@@ -51,7 +51,7 @@ static unsigned number_of(const char *rest, const char *suffix)
 	return n > 1 && strcmp(p, suffix) == 0 ? (unsigned)n : 0;
 }
 
-/* The folder of the files; returns their name's part of the stem. */
+/* The directory of the files; returns the base name of the stem. */
 static const char *folder(const struct recording *s, char ret[RECORDING_STEM_MAX + 2])
 {
 	const char *slash = strrchr(s->stem, '/'), *base = slash ? slash + 1 : s->stem;
@@ -82,7 +82,7 @@ static int highest(const struct recording *s, unsigned *ret)
 	return 0;
 }
 
-/* ---- begin ---- */
+/* ---- creation ---- */
 
 static int write_about(struct recording *s)
 {
@@ -100,7 +100,7 @@ static int write_about(struct recording *s)
 	return r == -ENOTSUP ? 0 : r;
 }
 
-/* 0: it is where it was made; 1: it has no name any more; 2: it is somewhere else, or cannot be looked at. */
+/* 0: at its name; 1: deleted; 2: renamed, or cannot be checked. */
 static int whereabouts(const struct recording *s)
 {
 	struct stat named, open;
@@ -112,7 +112,7 @@ static int whereabouts(const struct recording *s)
 	return stat(s->path, &named) == 0 && named.st_ino == open.st_ino && named.st_dev == open.st_dev ? 0 : 2;
 }
 
-/* Nothing is lost with it: it has no message. */
+/* Removes a file without messages. */
 static void discard(struct recording *s)
 {
 	bool is_ours = whereabouts(s) == 0;
@@ -144,7 +144,7 @@ static bool was_full(const struct recording *s)
 	return s->error == -ENOSPC || s->error == -EDQUOT;
 }
 
-/* Before a file is made that would have no room for more than its head. A quota does not show here. */
+/* Checks the space before creating a file that would have none for messages. Does not see quotas. */
 static bool has_room(const struct recording *s)
 {
 	char dir[RECORDING_STEM_MAX + 2];
@@ -200,7 +200,7 @@ int recording_file_open(struct recording *s, char *why, size_t why_size)
 
 /* ---- end ---- */
 
-/* Of one name; two channels of it may have two types. */
+/* All channels of one name, which may have several types. */
 struct account {
 	const char *name;
 	struct recording_count n;
@@ -212,7 +212,10 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct account *)a)->name, ((const struct account *)b)->name);
 }
 
-/* What is due of each name, sorted: the order in which channels were added is nobody's. Returns how many names. */
+/*
+ * Sums the due counts by name; sorted, so the result does not depend on the order in which channels were added. Returns
+ * the number of names.
+ */
 static size_t add_up(const struct recording *s, struct account *list)
 {
 	size_t n = 0, k = 0;
@@ -264,7 +267,7 @@ static int put_accounts(struct recording *s, struct account *list, struct log_pa
 	return r;
 }
 
-/* What finds no room stands in the next file. */
+/* If there is no room for it, the next file has it. */
 static void write_losses(struct recording *s)
 {
 	struct log_pair *pairs = mem_calloc(s->n_channels + 1, sizeof(*pairs));
@@ -297,9 +300,9 @@ static int finish_file(struct recording *s, char *why, size_t why_size)
 	return r;
 }
 
-/* ---- files that go away ---- */
+/* ---- disappeared files ---- */
 
-/* What was in the file is nowhere any more. */
+/* The file was deleted: its messages count as lost. */
 static void lose_file(struct recording *s)
 {
 	for (unsigned i = 0; i < s->n_channels; i++) {
@@ -317,7 +320,7 @@ static void lose_file(struct recording *s)
 	s->w = NULL;
 }
 
-/* Leaves no file open where it has gone. */
+/* Closes the open file if it has been deleted or renamed. */
 static void look_at_file(struct recording *s)
 {
 	char why[LOG_WHY_MAX];
@@ -326,8 +329,8 @@ static void look_at_file(struct recording *s)
 	if (!where)
 		return;
 	s->failures++;
-	recording_say(s, 0, "%s: it is not there any more: %s; what comes next goes into a new file", s->path,
-		      where == 1 ? "it was deleted, and what was in it is lost"
+	recording_say(s, 0, "%s: the file has disappeared: %s; later messages go into a new file", s->path,
+		      where == 1 ? "it was deleted, and its contents are lost"
 				 : "renamed, or its folder is unmounted; it is finished where it is");
 	if (where == 1)
 		lose_file(s);
@@ -341,15 +344,14 @@ int recording_file_close(struct recording *s, char *why, size_t why_size)
 	return finish_file(s, why, why_size);
 }
 
-/* It cannot be written: what it has is kept. */
+/* After a write error: closes the file, which keeps what it has. */
 static int give_up(struct recording *s, int r)
 {
 	char why[LOG_WHY_MAX];
 	int e;
 
 	if (!s->error)
-		recording_say(s, 0,
-			      "%s: %s; what is in it is kept, recording goes on in another file when that is possible",
+		recording_say(s, 0, "%s: %s; its contents are kept, recording continues in another file when possible",
 			      s->path, strerror(-r));
 	e = recording_file_close(s, why, sizeof(why));
 	if (e < 0)
@@ -373,8 +375,9 @@ int recording_file_flush(struct recording *s)
 /* ---- messages ---- */
 
 /*
- * Whether time has gone back before this message. One that comes late is of the file's generation, or of an earlier one: its time does
- * not say that, but when it was published. Without a generation it is a matter of how far back.
+ * Whether time has gone back before this message. A late message is of the file's generation or an earlier one: then
+ * the time of publishing decides, not the log time. Without a generation, a difference of RECORDING_BACK_DUR_NS
+ * decides.
  */
 static bool went_back(const struct recording *s, const struct ring_entry *h)
 {
@@ -383,14 +386,15 @@ static bool went_back(const struct recording *s, const struct ring_entry *h)
 	return s->last_ns - h->log_time_ns >= RECORDING_BACK_DUR_NS;
 }
 
-/* Whether the file ends before this message. */
+/* Whether a new file must begin before this message. */
 static bool file_ends(const struct recording *s, const struct ring_entry *h, int64_t *log_time_ns)
 {
 	if (!s->w || !s->file_messages)
 		return false;
 	if (went_back(s, h))
 		return true;
-	if (!h->generation && *log_time_ns < s->last_ns) /* of a thread that was overtaken: as the last one */
+	/* from a thread that was overtaken: gets the last one's time */
+	if (!h->generation && *log_time_ns < s->last_ns)
 		*log_time_ns = s->last_ns;
 	if (s->o.split_bytes && log_writer_bytes(s->w) >= s->o.split_bytes)
 		return true;
@@ -399,7 +403,7 @@ static bool file_ends(const struct recording *s, const struct ring_entry *h, int
 	return s->o.split_dur_ns && *log_time_ns - s->first_ns >= s->o.split_dur_ns;
 }
 
-/* The file in which a message of that time goes. */
+/* Opens the file for a message of that time, if needed. */
 static int right_file(struct recording *s, const struct ring_entry *h, int64_t *log_time_ns)
 {
 	char why[LOG_WHY_MAX];
@@ -445,7 +449,7 @@ static bool of_message(int r)
 	return r == -EINVAL || r == -EMSGSIZE || r == -ERANGE || r == -ENOTSUP || r == -EFBIG;
 }
 
-/* Of a message that is in the file. */
+/* Notes the times of a written message. */
 static void note_times(struct recording *s, const struct ring_entry *h, int64_t log_time_ns)
 {
 	bool first = !s->file_messages++;
@@ -481,14 +485,14 @@ static int write_one(struct recording *s, struct recording_channel *c, const str
 	if (r < 0)
 		return of_message(r) ? r : give_up(s, r);
 	if (s->error)
-		recording_say(s, 1, "recording goes on in %s", s->path);
+		recording_say(s, 1, "recording continues in %s", s->path);
 	s->error = 0;
 	note_times(s, h, log_time_ns);
 	recording_latched_keep(s, h, pieces, n);
 	return 0;
 }
 
-/* What is older than flush_dur_ns is made to survive a kill, before a message of that time. */
+/* Flushes what is older than flush_dur_ns, before a message of that time. */
 static int flush_when_due(struct recording *s, int64_t log_time_ns)
 {
 	if (!s->o.flush_dur_ns || !s->file_messages || log_time_ns - s->flushed_ns < s->o.flush_dur_ns)
@@ -498,8 +502,8 @@ static int flush_when_due(struct recording *s, int64_t log_time_ns)
 }
 
 /*
- * After -EFBIG: the file has the size that the process (RLIMIT_FSIZE) or the file system allows. Ends it; false: the message would fit into
- * no file, then this one stays.
+ * After -EFBIG: the file has reached the size limit of the process (RLIMIT_FSIZE) or the file system. Closes it, unless
+ * the message would not fit into any file: then returns false.
  */
 static bool fits_another(struct recording *s, const struct iovec *pieces, int n)
 {

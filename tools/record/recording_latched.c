@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What holds until the next one comes (a map, /tf_static): the last message of each publisher that latches, so that each file begins with it,
- * and can be played and looked at alone. Under the recording's lock.
+ * Messages that are valid until the next one (a map, /tf_static): keeps the last message of each latching publisher, so
+ * that each file begins with it, and can be played and viewed alone. The caller holds the recording's lock.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 #include "mem.h"
 #include "recording_private.h"
 
-#define PUBLISHERS_MAX 64 /* of a channel; of those that are gone the oldest are forgotten */
+#define PUBLISHERS_MAX 64 /* per channel; the oldest are forgotten first */
 
-/* The link that leads to the message of that publisher, or to the end. */
+/* The link to the message of that publisher, or to the end of the list. */
 static struct ring_entry **find(struct recording_channel *c, uint32_t publisher_id, unsigned *ret_before)
 {
 	struct ring_entry **at = &c->latched;
@@ -65,7 +65,7 @@ void recording_latched_keep(struct recording *s, const struct ring_entry *h, con
 		c->said = true;
 		recording_say(
 			s, 1,
-			"%s: latched messages of more than %zu bytes in all do not stand at the begin of each file",
+			"%s: latched messages of more than %zu bytes in all are not repeated at the beginning of each file",
 			c->name, s->latched_most);
 	}
 }
@@ -78,7 +78,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Behind the head of the file, in front of h, which may be the newest of its publisher. */
+/* At the beginning of a file, before h, which may be newer than the kept one of its publisher. */
 static int write_channel(struct recording *s, struct recording_channel *c, const struct ring_entry *h,
 			 int64_t log_time_ns)
 {

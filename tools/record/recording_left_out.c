@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The channels that a recording does not have, and why: metadata "simd_left_out" of each file. Under the recording's lock. */
+/*
+ * The channels that a recording does not have, and why: metadata "simd_left_out" of each file. The caller holds the
+ * recording's lock.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +72,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct log_pair *)a)->key, ((const struct log_pair *)b)->key);
 }
 
-/* In an order that does not depend on who came first. */
+/* Sorted, so that the result does not depend on the order of events. */
 static unsigned fill(const struct recording *s, struct log_pair *pairs)
 {
 	unsigned n = 0;

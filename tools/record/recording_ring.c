@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The last seconds of a recording that is not written yet, bounded in time and in bytes. Under the recording's lock. */
+/*
+ * The last seconds of a recording, not written yet, bounded in time and in bytes. The caller holds the recording's
+ * lock.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -28,7 +31,7 @@ void recording_ring_clear(struct recording *s)
 		mem_free(e);
 }
 
-/* While it is dumped; with messages behind those too where it is to be empty. */
+/* While dumping. With dump_goes_on it writes all of the ring, also messages that were added since the dump began. */
 void recording_ring_write(struct recording *s, uint64_t bytes)
 {
 	uint64_t done = 0;
@@ -45,7 +48,7 @@ void recording_ring_write(struct recording *s, uint64_t bytes)
 	}
 }
 
-/* Whether time has gone back between a and b, which came later; not so where b comes late. */
+/* Whether time has gone back between a and the later b; false if b is just late. */
 static bool goes_back(const struct ring_entry *a, const struct ring_entry *b)
 {
 	if (a->generation && b->generation)
@@ -53,14 +56,14 @@ static bool goes_back(const struct ring_entry *a, const struct ring_entry *b)
 	return a->log_time_ns - b->log_time_ns >= RECORDING_BACK_DUR_NS;
 }
 
-/* Whether e comes late from before a jump, behind which nothing is kept of that. */
+/* Whether e arrives late from before a jump, from where nothing is kept. */
 static bool is_gone(const struct ring_entry *newest, const struct ring_entry *e)
 {
 	return newest && newest->generation && e->generation && e->generation != newest->generation &&
 	       e->mono_ns < newest->mono_ns;
 }
 
-/* It is in no file, but what it says may hold when there is one. */
+/* The message is in no file, but if latched it may still be valid when one begins. */
 static void drop_oldest(struct recording *s)
 {
 	struct ring_entry *e = recording_ring_take(s);
@@ -69,7 +72,7 @@ static void drop_oldest(struct recording *s)
 	mem_free(e);
 }
 
-/* What is too old, or from before a jump back, and as much as makes room for `bytes`. */
+/* Drops messages that are too old, or from before a jump back, and as many as needed for `bytes`. */
 static void evict(struct recording *s, const struct ring_entry *now, size_t bytes)
 {
 	int64_t now_ns = now->log_time_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Log times in lock-step, the same for who writes in the order of the step, as a bridge does, and in that of publishing, as a recorder does:
- * what is published in one step does not count for the others of it. Under the recording's lock.
+ * Log times in lock-step. They are the same whether messages are passed in the order of the step, as by a bridge, or of
+ * publishing, as by a recorder: messages of one step do not affect each other. The caller holds the recording's lock.
  */
 #include "recording_private.h"
 

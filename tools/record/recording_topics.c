@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a channel is called in the files: its name, or Apollo's, which one channel alone has. Chosen with its first message, by the names of
- * the channels that are known then, and kept in all files of the recording. All under the lock.
+ * Topics of channels in the files: their name, or Apollo's, which only one channel gets. Chosen at a channel's first
+ * message, considering the channels known then, and kept for all files. The caller holds the recording's lock.
  */
 #include "recording_private.h"
 
@@ -13,7 +13,7 @@ static const char *wanted(const struct recording_channel *c)
 	return codec_out_channel(c->codec)->topic;
 }
 
-/* By another channel; two types of one channel have its name. */
+/* By another channel; several types of one channel share its name. */
 static bool is_taken(const struct recording *s, const struct recording_channel *c, const char *topic)
 {
 	for (unsigned i = 0; i < s->n_channels; i++)
@@ -22,7 +22,7 @@ static bool is_taken(const struct recording *s, const struct recording_channel *
 	return false;
 }
 
-/* By one that has no message yet. */
+/* By a channel without messages so far. */
 static bool is_anothers(const struct recording *s, const struct recording_channel *c, const char *topic)
 {
 	for (unsigned i = 0; i < s->n_channels; i++) {
@@ -48,7 +48,6 @@ const char *recording_topic(struct recording *s, struct recording_channel *c)
 	}
 	for (unsigned i = 2; !*c->topic || is_taken(s, c, c->topic); i++)
 		snprintf(c->topic, sizeof(c->topic), "%s_%u", topic, i);
-	recording_say(s, 1, "%s is called %s in the file: another channel has had that name before it came", c->name,
-		      c->topic);
+	recording_say(s, 1, "%s is called %s in the file: another channel already has its name", c->name, c->topic);
 	return c->topic;
 }

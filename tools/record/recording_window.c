@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The window of a recording: messages that wait for those that were published before them. They are sorted by when they were published,
- * and leave in that order, when the one that has waited for longest has waited long enough. Under the recording's lock.
+ * The window of a recording: messages wait for those that were published before them. They are sorted by the time of
+ * publishing, and leave in that order when the oldest arrival has waited long enough. The caller holds the recording's
+ * lock.
  */
 #include <errno.h>
 
@@ -14,7 +15,7 @@ int64_t recording_now(const struct recording *s)
 	return s->o.now ? s->o.now(s->o.arg) : mono_now_ns();
 }
 
-/* The one that was published first leaves. */
+/* Removes the message that was published first. */
 static struct ring_entry *take(struct recording *s)
 {
 	struct ring_entry *e = list_first(&s->by_time, struct ring_entry, by_time);
@@ -26,7 +27,7 @@ static struct ring_entry *take(struct recording *s)
 	return e;
 }
 
-/* Mostly it is the last one. Of the same moment: as they come. */
+/* Searches from the end, where it mostly belongs. Equal times stay in order of arrival. */
 static void insert(struct recording *s, struct ring_entry *e)
 {
 	struct list *pos = s->by_time.prev;

@@ -19,7 +19,7 @@
 
 struct part {
 	struct log_reader *reader;
-	uint32_t *map; /* its channels to ours */
+	uint32_t *map; /* from the part's channels to d->channels */
 	size_t n_map;
 };
 
@@ -30,14 +30,14 @@ struct rosbag2 {
 	size_t n_parts;
 	struct merge *merge;
 	struct channels channels;
-	struct log_metadata *metadata; /* of all parts, which own what is in it */
+	struct log_metadata *metadata; /* of all parts; points into their readers */
 };
 
 _Static_assert(ROSBAG2_FILES_MAX <= MERGE_INPUTS_MAX, "all files are merged");
 
 /* ---- channels ---- */
 
-/* Of all files a topic of one type is one. */
+/* A topic with the same type in several files is one channel. */
 static int64_t channel_of(struct rosbag2 *d, const struct log_channel *ch)
 {
 	char *key = mem_printf("%s %s %s", ch->topic, ch->schema_name, ch->message_encoding);
@@ -76,7 +76,7 @@ static int map_channels(struct rosbag2 *d, struct part *p)
 
 /* ---- metadata and attachments ---- */
 
-/* Those of the parts, one behind the other. A part that is read without an index finds more of them. 0 or -ENOMEM. */
+/* Concatenates those of the parts. A part without index finds more while it is read. 0 or -ENOMEM. */
 static int gather_extras(struct rosbag2 *d)
 {
 	struct log_info *info = &d->r.info;
@@ -246,8 +246,8 @@ static int part_open(struct rosbag2 *d, const struct log_opening *o, const char 
 	struct stat st;
 	int r = -ENOMEM;
 
-	if (path && !stat(path, &st) && S_ISDIR(st.st_mode)) /* perhaps this one again */
-		r = log_fail(o->why, o->why_size, -EBADMSG, "%s: a directory, which metadata.yaml names as a file",
+	if (path && !stat(path, &st) && S_ISDIR(st.st_mode)) /* a directory could contain this one again */
+		r = log_fail(o->why, o->why_size, -EBADMSG, "%s: a directory, but metadata.yaml names it as a file",
 			     path);
 	else if (path)
 		r = log_reader_open(path, &o->options, &p->reader, o->why, o->why_size);

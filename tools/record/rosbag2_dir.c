@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A directory that rosbag2 opens, around MCAP files of ours. Thread: any. */
+/* Directories that rosbag2 can open, around simd's MCAP files. Thread: any. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ bool rosbag2_dir_named(const char *path)
 	return n > 1 && path[n - 1] == '/';
 }
 
-/* "out/run//": "out/run". Freed by the caller. */
+/* Turns "out/run//" into "out/run". The caller frees it. */
 static char *without_slashes(const char *path)
 {
 	size_t n = strlen(path);
@@ -41,7 +41,7 @@ int rosbag2_dir_create(const char *path, char *ret_file, size_t size, char *why,
 		r = log_fail(why, why_size, -ENAMETOOLONG, "%.80s...: the name is too long", dir);
 	else if (mkdir(dir, 0777) < 0)
 		r = log_fail(why, why_size, -errno, "%s: %s", dir,
-			     errno == EEXIST ? "it is there, and is kept: name another directory" : strerror(errno));
+			     errno == EEXIST ? "it exists, and is kept: name another directory" : strerror(errno));
 	mem_free(dir);
 	return r;
 }
@@ -53,7 +53,7 @@ static int is_mcap(const struct dirent *e)
 	return n > 5 && strcmp(e->d_name + n - 5, ".mcap") == 0;
 }
 
-/* run.mcap, run.2.mcap, ..., run.10.mcap; run_0000.mcap, ... */
+/* Sorts run.mcap, run.2.mcap, ..., run.10.mcap; run_0000.mcap, ... */
 static int by_number(const struct dirent **a, const struct dirent **b)
 {
 	size_t m = strlen((*a)->d_name), n = strlen((*b)->d_name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metadata.yaml for recordings that rosbag2 is to play. Thread: any. */
+/* Writes metadata.yaml for recordings that rosbag2 is to play. Thread: any. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 #include "mem.h"
 #include "rosbag2.h"
 
-/* One of ASCII, or a byte that is not UTF-8: YAML has the character of that number then. */
+/* Escapes an ASCII character, or a byte that is not UTF-8, which YAML then has as the character of that number. */
 static void quoted_byte(FILE *f, unsigned char c)
 {
 	if (c == '\n')
@@ -27,14 +27,14 @@ static void quoted_byte(FILE *f, unsigned char c)
 		putc(c, f);
 }
 
-/* What YAML does not allow as it is: controls of two bytes, the mark of byte order, and two that are no characters. */
+/* False for what YAML does not allow unescaped: control characters, the byte order mark, and U+FFFE, U+FFFF. */
 static bool is_printable(const char *s, size_t n)
 {
 	return !(n == 2 && (uint8_t)s[0] == 0xc2 && (uint8_t)s[1] < 0xa0) && memcmp(s, "\xef\xbb\xbf", n) != 0 &&
 	       memcmp(s, "\xef\xbf\xbe", n) != 0 && memcmp(s, "\xef\xbf\xbf", n) != 0;
 }
 
-/* In double quotes, as YAML has it. */
+/* In double quotes, escaped for YAML. */
 static void quoted(FILE *f, const char *s)
 {
 	size_t left = strlen(s);
@@ -78,7 +78,7 @@ static void topic(FILE *f, const struct log_channel *ch, uint64_t n)
 	fprintf(f, "\n      message_count: %" PRIu64 "\n", n);
 }
 
-/* Of all files a topic of one type is one, with the sum of its messages. */
+/* A topic with the same type in several files is one, with the sum of its messages. */
 static int collect(struct channels *all, const struct log_info *info)
 {
 	for (size_t i = 0; i < info->n_channels; i++) {
@@ -144,7 +144,7 @@ static int write_new(const char *dir, const char *text, size_t n, char *why, siz
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0 || write(fd, text, n) != (ssize_t)n || fdatasync(fd) < 0)
 		r = errno == EEXIST
-			    ? log_fail(why, why_size, -EEXIST, "%s: there is such a file, and it is kept", path)
+			    ? log_fail(why, why_size, -EEXIST, "%s: the file exists, and it is kept", path)
 			    : log_fail(why, why_size, errno ? -errno : -ENOSPC, "%s: %s", path, strerror(errno));
 	if (fd >= 0)
 		close(fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metadata.yaml of rosbag2, by the events of libyaml. What is not asked for is passed over. Thread: any. */
+/* Parses metadata.yaml of rosbag2 with libyaml's events; unknown keys are skipped. Thread: any. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -8,17 +8,17 @@
 #include "log_private.h"
 #include "rosbag2_yaml.h"
 
-#define KEY_MAX 40 /* longer than any key that is asked for */
+#define KEY_MAX 40 /* longer than any key that is used */
 
 struct parse {
 	yaml_parser_t yaml;
-	yaml_event_t e; /* the one that is looked at */
+	yaml_event_t e; /* the current event */
 	struct rosbag2_yaml *ret;
 	char *why;
 	size_t why_size;
 };
 
-/* Called with the value's first event, to be left at its last one. */
+/* Called at the value's first event; must stop at its last one. */
 typedef int (*value_fn)(struct parse *p, const char *key);
 
 static int fail(const struct parse *p, int r, const char *what)
@@ -37,7 +37,7 @@ static int next(struct parse *p)
 	if (p->yaml.error == YAML_MEMORY_ERROR)
 		return log_fail(p->why, p->why_size, -ENOMEM, "no memory");
 	return log_fail(p->why, p->why_size, -EBADMSG, "line %zu: it is not valid YAML: %s",
-			p->yaml.problem_mark.line + 1, p->yaml.problem ? p->yaml.problem : "its bytes are no text");
+			p->yaml.problem_mark.line + 1, p->yaml.problem ? p->yaml.problem : "it is not text");
 }
 
 static bool begins(const struct parse *p)
@@ -50,7 +50,7 @@ static bool ends(const struct parse *p)
 	return p->e.type == YAML_MAPPING_END_EVENT || p->e.type == YAML_SEQUENCE_END_EVENT;
 }
 
-/* To the last event of a value. */
+/* Advances to the last event of a value. */
 static int skip(struct parse *p)
 {
 	size_t depth = 0;
@@ -67,7 +67,7 @@ static int skip(struct parse *p)
 	}
 }
 
-/* fn is called for each value of a mapping whose key is a text; other keys are passed over with their values. */
+/* Calls fn for each value of a mapping with a text as key; skips others. */
 static int mapping(struct parse *p, value_fn fn)
 {
 	int r;
@@ -114,7 +114,7 @@ static int text(const struct parse *p, char *to, size_t size)
 	return 0;
 }
 
-/* A file lies beside the metadata, or in a folder there: nothing else is opened. */
+/* A file must be in the directory of the metadata or below it; others are not opened. */
 static bool file_ok(const char *name)
 {
 	if (!*name || *name == '/')
@@ -146,7 +146,7 @@ static int files(struct parse *p)
 	int r = 0;
 
 	if (p->e.type != YAML_SEQUENCE_START_EVENT)
-		return fail(p, -EBADMSG, "relative_file_paths is no list of files");
+		return fail(p, -EBADMSG, "relative_file_paths is not a list of files");
 	while (r >= 0) {
 		r = next(p);
 		if (r < 0 || p->e.type == YAML_SEQUENCE_END_EVENT)
@@ -178,7 +178,7 @@ static int of_document(struct parse *p, const char *key)
 
 /* ---- the whole ---- */
 
-/* To its end: what comes behind the files is to be valid too. */
+/* Parses to the end, so that what follows the list of files must be valid, too. */
 static int document(struct parse *p)
 {
 	int r = 0;

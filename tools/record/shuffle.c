@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See shuffle.h. Sixteen records at a time, of them sixteen bytes at a time: a square that is turned in registers. The last
- * square of a record lies over the one before it where a record is no multiple of sixteen bytes.
+ * See shuffle.h. Transposes blocks of 16 records by 16 bytes in registers. If the record size is not a multiple of 16,
+ * its last block overlaps the one before.
  */
 #include "shuffle.h"
 
@@ -18,8 +18,8 @@ typedef uint8_t row __attribute__((vector_size(SIDE)));
 /* clang-format on */
 
 /*
- * Bytes of the first eight rows between those of the last eight: four times that, and columns are rows. Unrolled, here and below, as
- * gcc -O2 does not do by itself: rows stay in registers, and it takes a third of the time.
+ * Interleaves the first eight rows with the last eight: four rounds transpose the block. Unrolled here and below, which
+ * gcc -O2 does not do itself: rows stay in registers, and it takes a third of the time.
  */
 static inline void interleave(row to[SIDE], const row from[SIDE])
 {
@@ -30,7 +30,7 @@ static inline void interleave(row to[SIDE], const row from[SIDE])
 	}
 }
 
-/* Rows and columns of a square change places; each row lies `step` bytes behind the last one. */
+/* Transposes a block; each row begins `step` bytes after the one before. */
 static void turn(uint8_t *to, size_t to_step, const uint8_t *from, size_t from_step)
 {
 	row a[SIDE], b[SIDE];
@@ -47,13 +47,13 @@ static void turn(uint8_t *to, size_t to_step, const uint8_t *from, size_t from_s
 		memcpy(to + i * to_step, &a[i], SIDE);
 }
 
-/* Where the square ends that follows the one which ends at `end`; the last one is at `stride`. */
+/* End of the block after the one that ends at `end`; the last one ends at `stride`. */
 static unsigned next_end(unsigned end, unsigned stride)
 {
 	return end + SIDE < stride ? end + SIDE : stride;
 }
 
-/* How many records are done by squares. */
+/* Number of records that are transposed in blocks. */
 static size_t in_squares(size_t records, unsigned stride)
 {
 	return stride < SIDE ? 0 : records - records % SIDE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes of records, apart by their place: first the first byte of each record, then the second of each, ... What is alike in
- * neighbours then lies together, which compresses better and faster. What is left behind the last whole record stays as it is.
- * Out of place. Thread: any.
+ * Groups the bytes of records by their position: the first byte of each record, then the second of each, ... Similar
+ * bytes of neighbouring records become adjacent, which compresses better and faster. Bytes after the last complete
+ * record are copied unchanged. Not in place. Thread: any.
  */
 #ifndef SHUFFLE_H
 #define SHUFFLE_H
@@ -12,9 +12,9 @@
 
 #define SHUFFLE_STRIDE_MAX 256u
 
-/* size: bytes of `to` and of `from`, which do not overlap. stride: of a record, 1 to SHUFFLE_STRIDE_MAX bytes. */
+/* size: of `to` and of `from`, which must not overlap. stride: size of a record, 1 to SHUFFLE_STRIDE_MAX bytes. */
 void shuffle(uint8_t *to, const uint8_t *from, size_t size, unsigned stride);
-/* And back. */
+/* The inverse of shuffle(). */
 void unshuffle(uint8_t *to, const uint8_t *from, size_t size, unsigned stride);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asking services, several at a time, in JSON. Thread: main. */
+/* See ask.h. Thread: main. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -10,9 +10,9 @@
 #include "printable.h"
 #include "timeutil.h"
 
-#define SLICE_MS    50 /* how soon a signal is noticed at the latest */
+#define SLICE_MS    50 /* interval between checks for a signal */
 #define IN_FLIGHT   16u
-#define LATE_DUR_NS (NS_PER_S / 2) /* an answer to "it is too late" comes by then */
+#define LATE_DUR_NS (NS_PER_S / 2) /* margin for simd's own answer that a call has timed out */
 
 /* ---- one answer ---- */
 
@@ -61,10 +61,10 @@ static void on_answer(void *user, int r, const char *why, const void *response, 
 		if (!a->response)
 			a->result = -EBADMSG;
 		if (!a->response)
-			why = "its answer cannot be read";
+			why = "its response cannot be decoded";
 	}
 	if (a->result < 0 && why && *why)
-		printable(a->why, sizeof(a->why), why, strlen(why)); /* the provider's words */
+		printable(a->why, sizeof(a->why), why, strlen(why)); /* the provider's reason */
 	else if (a->result < 0)
 		snprintf(a->why, sizeof(a->why), "%s", sim_strerror(a->result));
 }
@@ -116,15 +116,15 @@ bool ctl_ask_all(struct ctl *c, struct ask *a, size_t n, int64_t timeout_dur_ns)
 			if (left > 0)
 				start(c, &a[started], left);
 			else
-				on_answer(&a[started], -ETIMEDOUT, "it was not asked in time", NULL, 0);
+				on_answer(&a[started], -ETIMEDOUT, "the time-out passed before it was called", NULL, 0);
 			started++;
 		}
 		if (count_open(a, started))
 			wait_some(c);
-		if (left < -(timeout_dur_ns + LATE_DUR_NS)) /* simd itself is silent */
+		if (left < -(timeout_dur_ns + LATE_DUR_NS)) /* simd itself does not answer */
 			break;
 	}
-	if (count_open(a, started)) { /* what is open is answered there */
+	if (count_open(a, started)) { /* disconnecting completes the open calls */
 		sim_disconnect(c->client);
 		c->client = NULL;
 	}
@@ -160,7 +160,7 @@ void ask_finish(struct ask *a, size_t n)
 
 /* ---- which nodes there are ---- */
 
-/* "/car/lidar" of "/car/lidar/node_info"; false: the service is not that, or of another type. */
+/* Extracts "/car/lidar" from "/car/lidar/node_info". False: another service name or type. */
 static bool node_of(const json_t *service, const char *what, const char *type, char ret[SIM_CHANNEL_MAX + 1])
 {
 	const char *name = json_text(service, "name");
@@ -194,7 +194,7 @@ int ctl_no_node(struct ctl *c, const char *node, const char *what, const struct 
 	char text[NEAR_TEXT_MAX];
 	const char *near = ctl_near(nodes, "name", node, "", text);
 
-	fprintf(stderr, "simctl: there is no node \"%.99s\" that answers; ", node);
+	fprintf(stderr, "simctl: no node \"%.99s\" answers; ", node);
 	if (*near)
 		fprintf(stderr, "%s\n", near);
 	else if (json_array_size(nodes))

@@ -1,47 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asking services, several at a time, in JSON: what `param`, `node` and `info` do. Thread: main. */
+/* Calls services in JSON, several at a time, for `param`, `node` and `info`. Thread: main. */
 #ifndef SIMCTL_ASK_H
 #define SIMCTL_ASK_H
 
 #include "simctl.h"
 
-#define ASK_DUR_NS INT64_C(2000000000) /* of wall time: who does not answer by then is not waited for */
+#define ASK_DUR_NS INT64_C(2000000000) /* timeout of a call, wall time */
 
 struct ask {
 	char service[SIM_CHANNEL_MAX + 1];
-	const struct sim_service_type *type; /* borrows */
-	json_t *request;                     /* NULL: {} */
-	/* the answer */
+	const struct sim_service_type *type; /* borrowed */
+	json_t *request;                     /* owned; NULL: {} */
+	/* a response or an error has arrived */
 	bool done;
-	int result;       /* 0: response, else why */
-	json_t *response; /* with what 64-bit numbers cannot hold as strings */
-	char why[256];    /* fit to be shown */
+	int result;       /* 0: response is set; else a negative errno, with why */
+	json_t *response; /* owned; 64-bit numbers that a JSON number cannot hold are strings */
+	char why[256];    /* printable */
 };
 
 /*
- * Ask all of them, a few at a time, and wait until each has answered or the time is over, which is an answer too. False: interrupted, or simd is
- * silent; then some are not done, and the client is gone.
+ * Makes all calls, a few at a time, and waits until each has an answer or has timed out (which counts as done). Returns
+ * false if interrupted, or if simd does not answer: then some calls are not done, and the client is disconnected.
  */
 bool ctl_ask_all(struct ctl *c, struct ask *a, size_t n, int64_t timeout_dur_ns);
-/* Gives references back, and frees the array. */
+/* Frees the requests, the responses and the array. */
 void ask_finish(struct ask *a, size_t n);
 /*
- * Ask NODE/what. NULL: it failed; printed, but for *ret_result -ENOENT: nobody offers that. request: borrows. Returns: json_decref().
+ * Calls NODE/what. Returns the response (free with json_decref()), or NULL after printing why; for *ret_result -ENOENT
+ * (no provider of that name) nothing is printed. request: borrowed.
  */
 json_t *ctl_ask(struct ctl *c, const char *node, const char *what, const struct sim_service_type *type, json_t *request,
 		int *ret_result);
 
-/* [{"name": "/car/lidar"}, ...]: the nodes that offer NODE/what of that type; NULL: failed, printed. Returns: json_decref(). */
+/*
+ * The nodes that offer NODE/what with that type, as [{"name": "/car/lidar"}, ...]; free with json_decref(). NULL:
+ * failed, and printed.
+ */
 json_t *ctl_nodes(struct ctl *c, const char *what, const struct sim_service_type *type);
-/* Prints that there is no such node, and which is near; list: the command that shows them. Returns 1. */
+/* Prints that no such node answers, with the most similar name. list: the command that lists them. Returns 1. */
 int ctl_no_node(struct ctl *c, const char *node, const char *what, const struct sim_service_type *type,
 		const char *list);
 
 /* ---- node.c ---- */
 
 /*
- * Who reads and who writes a channel, of the nodes that answer: {"readers": [...], "writers": [...]}, each what sim/NodeInfo says with "node".
- * NULL: no node does. Returns: json_decref().
+ * The nodes that read and write a channel: {"readers": [...], "writers": [...]}, each entry from its sim/NodeInfo plus
+ * "node". NULL: no node reads or writes it. Free with json_decref().
  */
 json_t *ctl_nodes_at(struct ctl *c, const char *channel);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simctl bag info, doctor, cat: what is in a log. Thread: main. */
+/* simctl bag info, doctor, cat: the contents of a log. Thread: main. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,13 +44,13 @@ static const char *format_name(enum log_format f)
 	return names[f];
 }
 
-struct counts { /* of a file that does not say them: found by reading it */
+struct counts { /* found by reading the whole file, if it has no index */
 	uint64_t *of_channel;
 	uint64_t n;
 	int64_t start_ns, end_ns;
 };
 
-/* 0, or 1 where something is damaged. */
+/* Returns 0, or 1 if something is damaged. */
 static int count(struct log_reader *r, struct counts *x)
 {
 	const struct log_info *info = log_reader_info(r);
@@ -106,7 +106,7 @@ static json_t *channels_json(const struct log_info *info, const struct counts *x
 	return list;
 }
 
-/* Under a key that may be no UTF-8. */
+/* The key may not be valid UTF-8. */
 static void set(json_t *j, const char *key, json_t *value)
 {
 	char text[1000];
@@ -115,7 +115,7 @@ static void set(json_t *j, const char *key, json_t *value)
 	json_object_set_new(j, text, value);
 }
 
-/* Maps of one name are one. */
+/* Metadata records of the same name are merged. */
 static json_t *metadata_json(const struct log_info *info)
 {
 	json_t *all = json_object();
@@ -137,7 +137,7 @@ static json_t *metadata_json(const struct log_info *info)
 	return all;
 }
 
-/* Without their data. One that is damaged is said, and left out. */
+/* Heads of the attachments, without their data. A damaged one is reported and left out; *bad is then 1. */
 static json_t *attachments_json(struct log_reader *r, int *bad)
 {
 	json_t *all = json_array();
@@ -218,7 +218,7 @@ static void info_print(const json_t *j)
 
 	printf("file         %s\nformat       %s%s%s, %s, %s, compression %s\n", json_text(j, "file"),
 	       json_text(j, "format"), *json_text(j, "profile") ? " " : "", json_text(j, "profile"),
-	       json_yes(j, "complete") ? "complete" : "not closed in good order",
+	       json_yes(j, "complete") ? "complete" : "not closed properly",
 	       json_yes(j, "indexed") ? "indexed" : "without an index", json_text(j, "compression"));
 	printf("size         %.0f bytes, %.0f chunks\nmessages     %.0f\n", json_num(j, "size"), json_num(j, "chunks"),
 	       json_num(j, "messages"));
@@ -297,7 +297,7 @@ static bool chosen(const struct ctl *c, const char *topic)
 	return !c->a.include.n;
 }
 
-struct cat { /* what decodes each channel; NULL: nothing does */
+struct cat { /* the decoder of each channel; NULL: it cannot be decoded */
 	struct codec_in **codecs;
 	size_t n;
 	struct codec_room room;
@@ -311,7 +311,7 @@ static void cat_finish(struct cat *x)
 	codec_room_finish(&x->room);
 }
 
-/* Channels that the reader has found since; what cannot be decoded is named once, if it is wanted. */
+/* Adds decoders for channels that the reader has found since. Reports a wanted channel that has no decoder. */
 static int find_codecs(const struct ctl *c, struct cat *x, const struct log_info *info)
 {
 	struct codec_in **more;
@@ -333,7 +333,7 @@ static int find_codecs(const struct ctl *c, struct cat *x, const struct log_info
 	return 0;
 }
 
-/* ,"stamp":..,"frame":..,"message":{..}, or why there is none. */
+/* Prints ,"stamp_sim_ns":..,"frame_id":..,"message":{..}, or ,"error":"..". */
 static void cat_body(const struct ctl *c, struct cat *x, const struct log_message *m)
 {
 	const struct sim_json_options o = { .no_arr = c->a.no_arr, .max_array = (uint32_t)c->a.max_array };
@@ -383,7 +383,7 @@ static void say_note(const struct log_channel *ch, const char *note)
 	say(text);
 }
 
-/* What of a channel's messages is not carried as what it is, and what those that were printed have besides. */
+/* Reports, per channel, which data conversion loses, and the notes on its messages. */
 static void say_notes(const struct cat *x, const struct log_info *info)
 {
 	for (size_t i = 0; i < x->n; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simctl bag recover, split, merge, filter, convert: thin faces of tools/record/copy.h. Thread: main. */
+/* simctl bag recover, split, merge, filter, convert: thin wrappers around tools/record/copy.h. Thread: main. */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -29,7 +29,10 @@ static int usage(const char *sentence)
 	return 2;
 }
 
-/* The format and compression that are written: by the name, unless an option says it. */
+/*
+ * Chooses the format by the name's suffix, and the compression by the format, unless --compression is given. False:
+ * invalid.
+ */
 static bool choose(const struct ctl *c, const char *out, struct log_write_options *w)
 {
 	static const char *const compressions[] = { "none", "lz4", "zstd", "bz2" };
@@ -67,7 +70,7 @@ static int show(const struct ctl *c, const char *out, const struct copy_result *
 	return 0;
 }
 
-/* strict: what is damaged or left out makes the exit code 1. */
+/* strict: exit code 1 if something was damaged or left out. */
 static int run(const struct ctl *c, const char *const *in, unsigned n, const char *out, struct copy_options *o,
 	       bool strict)
 {
@@ -93,7 +96,7 @@ static int run(const struct ctl *c, const char *const *in, unsigned n, const cha
 	if (r >= 0 && dir)
 		r = rosbag2_dir_finish(out, why, sizeof(why));
 	else if (dir)
-		(void)!rmdir(out); /* where nothing is in it */
+		(void)!rmdir(out); /* only if it is empty */
 	if (r < 0) {
 		say(NULL, why);
 		return 1;
@@ -117,7 +120,7 @@ int cmd_bag_split(struct ctl *c)
 	if (c->a.split_size && size_parse(c->a.split_size, &bytes) < 0)
 		return usage("--size is a number of bytes such as 512MiB");
 	if (bytes <= 0 && o.split_dur_ns <= 0)
-		return usage("split wants --size or --duration");
+		return usage("bag split needs --size or --duration");
 	o.split_bytes = (uint64_t)bytes;
 	return run(c, &c->a.file, 1, c->a.out, &o, true);
 }
@@ -155,7 +158,7 @@ int cmd_bag_convert(struct ctl *c)
 		    (format == LOG_RECORD && o.encoding != CODEC_APOLLO))
 			return usage("a .bag takes the encoding ros1 alone, and a .record apollo; MCAP takes any");
 		if (dir && o.encoding != CODEC_ROS2 && o.encoding != CODEC_NATIVE)
-			return usage("a directory is rosbag2's, which takes the encodings ros2 and native");
+			return usage("a directory is a log of rosbag2, which takes only the encodings ros2 and native");
 	}
 	r = ctl_apollo_read(&c->a, format != LOG_BAG && (o.encoding < 0 || o.encoding == CODEC_APOLLO), &apollo);
 	o.apollo = &apollo;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bridges: what they are and how they fare. Thread: main. */
+/* Bridges: their configuration and state. Thread: main. */
 #include <stdio.h>
 #include <string.h>
 
@@ -45,7 +45,7 @@ static json_t *find(const json_t *obj, const char *list, const char *key, const 
 	return NULL;
 }
 
-/* A topic that the bridge has of the channel, in that direction. NULL: it has named none. */
+/* The bridge's topic for the channel in that direction. NULL: the bridge has reported none. */
 static const json_t *topic_of(const json_t *b, const char *channel, bool inbound)
 {
 	json_t *item;
@@ -69,7 +69,10 @@ static void print_inbound(const json_t *b)
 			       json_text(item, "type"));
 }
 
-/* Channels and what they are at the far side, as far as the bridge has said so; what comes in; then what it refuses. */
+/*
+ * Prints the outgoing channels with their topic, if reported; then the incoming topics; then those that are not
+ * carried.
+ */
 static void print_carried(const json_t *b)
 {
 	json_t *list = json_object_get(b, "channels"), *item;
@@ -101,7 +104,7 @@ static void print_slow(const json_t *b)
 		       channel);
 }
 
-/* What the table has no room for, one a line. */
+/* Prints what the table has no room for, one item per line. */
 static void print_bridge(const json_t *b)
 {
 	json_t *ch;
@@ -153,7 +156,7 @@ int cmd_bridge_info(struct ctl *c)
 	return b ? 0 : 1;
 }
 
-/* Nothing is said where it worked, but with --json. Exit code as ctl_put(). */
+/* On success prints nothing, except with --json. Exit code as ctl_put(). */
 static int done(const struct ctl *c, json_t *reply)
 {
 	if (!reply || c->a.json)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calling simd and printing what it says. Thread: main. */
+/* Calls simd and prints its replies. Thread: main. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "simctl.h"
 #include "timeutil.h"
 
-#define SLICE_DUR_NS (50 * NS_PER_MS) /* how soon a signal that came just before a wait is noticed */
+#define SLICE_DUR_NS (50 * NS_PER_MS) /* interval after which a signal that came just before a wait is noticed */
 
 int ctl_fail(const char *what)
 {
@@ -26,7 +26,7 @@ void ctl_begin_wait(const struct ctl *c)
 		return;
 	fflush(stdout);
 	simctl_waits = 1;
-	if (simctl_stop) /* it came before the handler could see that we wait */
+	if (simctl_stop) /* the signal came before simctl_waits was set */
 		_exit(128 + simctl_stop);
 }
 
@@ -41,7 +41,7 @@ bool ctl_stopped(void *unused)
 	return simctl_stop;
 }
 
-/* Names, reasons, paths, comments. As JSON they are printed as they are, with escapes. */
+/* With --json, strings are printed unchanged, with JSON's escapes. */
 void ctl_make_fit(json_t *j)
 {
 	const char *key, *s = json_string_value(j);
@@ -121,7 +121,10 @@ int ctl_connect(struct ctl *c)
 	return ctl_connect_as(c, &o);
 }
 
-/* Of JSON text, in pieces that end between characters: what is not printable stands in strings alone. */
+/*
+ * Writes JSON text, which comes in pieces that end between characters, and escapes what is not printable: it can only
+ * be inside strings.
+ */
 static int put_fit(const char *s, size_t len, void *arg)
 {
 	char text[PRINTABLE_ESCAPE_MAX];
@@ -194,12 +197,12 @@ bool ctl_pause(int64_t dur_ns)
 		struct pollfd p = { .fd = STDOUT_FILENO };
 		struct timespec t = timespec_from_ns(left < SLICE_DUR_NS ? left : SLICE_DUR_NS);
 
-		(void)ppoll(&p, 1, &t, NULL); /* ends early when its reader does */
+		(void)ppoll(&p, 1, &t, NULL); /* returns early when the reader of stdout goes away */
 	}
 	return !simctl_stop && !ctl_unread();
 }
 
-/* A line no longer than the screen is wide, and no part of a character of UTF-8. */
+/* Length of the line truncated to the screen's width, without splitting a UTF-8 character. */
 static int line_cut(const char *line, int len, int columns)
 {
 	if (!columns || len <= columns)
@@ -209,7 +212,7 @@ static int line_cut(const char *line, int len, int columns)
 	return len;
 }
 
-/* Over what stands there, so that nothing flickers; what the screen has no room for is left out. */
+/* Overwrites the old text without clearing it first, to avoid flicker; lines beyond the screen are left out. */
 static void redraw(const char *text)
 {
 	struct screen s = ctl_screen();

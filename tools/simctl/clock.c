@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock: what time it is, who drives it, and how to stop, step, scale and switch it. Thread: main. */
+/* clock: shows the time and its driver; pauses, steps and scales it, and selects its source. Thread: main. */
 #include <stdio.h>
 #include <string.h>
 
 #include "simctl.h"
 #include "timeutil.h"
 
-/* Of a pause above step.deadline_ms, and of what is on its way above dispatch.deadline_ms. */
+/* Added to step.deadline_ms for a pause, and to dispatch.deadline_ms for a drain. */
 #define WAIT_MARGIN_DUR_NS (5 * NS_PER_S)
 
 static void print_driver(const json_t *k)
@@ -123,7 +123,7 @@ static int show(struct ctl *c, json_t *reply)
 	return 0;
 }
 
-/* All clock methods answer with the clock as it then is. Takes params. */
+/* Calls a method of the clock; each returns the clock's new state. Drops the reference to params. */
 static int clock_call(struct ctl *c, const char *method, json_t *params)
 {
 	json_t *reply = ctl_call(c, method, params);
@@ -147,7 +147,10 @@ static int64_t deadline(const json_t *config, const char *of)
 	return (int64_t)json_num(json_object_get(json_object_get(config, "config"), of), "deadline_ms") * NS_PER_MS;
 }
 
-/* For as long as simd lets the driver take, and bridges. Returns the reply; NULL: printed. */
+/*
+ * Waits as long as simd allows the driver (and with --drain the bridges) to take. Returns the reply; NULL: failed, and
+ * printed.
+ */
 static json_t *wait_for_pause(struct ctl *c)
 {
 	json_t *config = ctl_call(c, "io.simd.Control.GetConfig", NULL), *params, *reply;
@@ -164,7 +167,7 @@ static json_t *wait_for_pause(struct ctl *c)
 	return reply;
 }
 
-/* By another connection: the pause that has not been answered holds up the calls behind it on this one. */
+/* Uses a new connection, as the unanswered pause blocks later calls on the old one. */
 static void print_what_is_missing(struct ctl *c)
 {
 	json_t *reply;
@@ -207,7 +210,8 @@ int cmd_clock_step(struct ctl *c)
 {
 	json_t *params = json_pack("{s:I}", "dur_ns", (json_int_t)c->a.step_dur_ns);
 	json_t *reply =
-		ctl_call_within(c, "io.simd.Control.StepClock", params, -1); /* the driver takes as long as it takes */
+		/* no timeout: the driver decides how long a step takes */
+		ctl_call_within(c, "io.simd.Control.StepClock", params, -1);
 
 	json_decref(params);
 	return show(c, reply);

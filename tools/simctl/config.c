@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The values in force, a key a line, where each came from, and which are not the default. Thread: main. */
+/*
+ * Prints the effective values, one key per line, with their origins, and marks those that are not the default. Thread:
+ * main.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,7 +18,7 @@ static void print_json(const json_t *value)
 	free(text);
 }
 
-/* What differs from the default has a star, and the default behind it, if there is one. */
+/* A value that differs from the default is marked with a star, and followed by the default, if there is one. */
 static void print_value(const char *path, const json_t *value, const json_t *reply)
 {
 	const char *origin = json_string_value(json_object_get(json_object_get(reply, "origins"), path));
@@ -32,7 +35,7 @@ static void print_value(const char *path, const json_t *value, const json_t *rep
 	puts(origin ? ")" : "");
 }
 
-/* Down to what has an origin: below that everything is of the same one. */
+/* Descends to the values that have an origin; everything below such a value has the same origin. */
 static void print_below(const char *path, json_t *value, const json_t *reply)
 {
 	bool object = json_is_object(value) && json_object_size(value);
@@ -63,7 +66,7 @@ static void print(const json_t *reply)
 	print_below("", json_object_get(reply, "config"), reply);
 }
 
-/* As in simd.json. */
+/* In the syntax of simd.json. */
 static void print_pools(const json_t *reply)
 {
 	const char *before = "\"pools\": [\n";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The dispatcher's counters, for people. Thread: main. */
+/* Prints the dispatcher's counters as text. Thread: main. */
 #include <stdio.h>
 
 #include "simctl.h"
@@ -9,7 +9,7 @@ static void print_spans(const char *what, const json_t *spans)
 	printf("%s p50 %.1f us, p99 %.1f us\n", what, json_num(spans, "p50") / 1e3, json_num(spans, "p99") / 1e3);
 }
 
-/* Only where there are several. */
+/* Only if there are several shards. */
 static void print_shards(const json_t *shards)
 {
 	size_t i, k;
@@ -52,7 +52,7 @@ static const struct column columns[] = {
 };
 /* clang-format on */
 
-/* "  /lidar: refused, paused: 12": only what is not nothing. */
+/* Prints "  /lidar: refused, paused: 12": reasons whose count is not 0. */
 static void print_reasons(const json_t *ch, const char *what)
 {
 	const char *reason;

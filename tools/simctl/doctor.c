@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * doctor: what keeps this machine from running simd well, each finding with what to do. It works without simd.
- * Exit code: 0 all well, 1 something is broken (warnings alone leave it 0). Thread: main.
+ * doctor: checks whether this machine can run simd well; each finding says what to do. Works without simd. Exit code: 0
+ * all well, 1 something is broken (warnings alone leave it 0). Thread: main.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -36,20 +36,23 @@ void doctor_find(struct doctor *d, const char *check, enum doctor_grade g, const
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	printable(fit, sizeof(fit), text, strlen(text)); /* names of files and processes are others' */
+	printable(fit, sizeof(fit), text, strlen(text)); /* names of files and processes come from others */
 	d->bad += g == DOCTOR_BAD;
 	json_array_append_new(d->findings,
 			      json_pack("{s:s, s:s, s:s}", "check", check, "result", names[g], "text", fit));
 }
 
-/* The one of simd's data plane (GetInfo's plane); one that is somebody else's has iceoryx's own place. */
+/*
+ * RouDi's socket in simd's data plane (`plane` from GetInfo); for an external RouDi, where plane is "", iceoryx's own
+ * path.
+ */
 static int roudi_address(const char *plane, struct sockaddr_un *ret)
 {
 	ret->sun_family = AF_UNIX;
 	return plane_file(plane, PLANE_ROUDI, ret->sun_path, sizeof(ret->sun_path)) ? 0 : -ENAMETOOLONG;
 }
 
-/* RouDi has a datagram socket: connecting tells whether it is served. */
+/* RouDi has a datagram socket: connect() fails if no process serves it. Returns 0 or a negative errno. */
 static int roudi_state(const char *plane)
 {
 	struct sockaddr_un a;
@@ -72,12 +75,12 @@ static void check_roudi(struct doctor *d, const char *plane)
 	if (!r)
 		doctor_find(d, "roudi", DOCTOR_FINE, "iox-roudi answers, in %s", *plane ? plane : "/tmp");
 	else if (r == -EACCES)
-		doctor_find(d, "roudi", DOCTOR_FINE, "an iox-roudi runs; who may use it: see group");
+		doctor_find(d, "roudi", DOCTOR_FINE, "an iox-roudi runs; the check \"group\" shows who may use it");
 	else if ((r == -ENOENT || r == -ECONNREFUSED) && *plane)
 		doctor_find(d, "roudi", DOCTOR_WARN, "no iox-roudi runs in %s; simd starts one again", plane);
 	else if (r == -ENOENT || r == -ECONNREFUSED)
 		doctor_find(d, "roudi", DOCTOR_WARN,
-			    "no iox-roudi runs, and simd starts none (roudi.start is \"external\"): start it");
+			    "no iox-roudi runs, and simd does not start one (roudi.start is \"external\"): start it");
 	else
 		doctor_find(d, "roudi", DOCTOR_BAD, "iox-roudi cannot be reached: %s", err_text(r));
 }
@@ -97,7 +100,7 @@ static const char *find_program(const char *name, char *buf, size_t size)
 	return NULL;
 }
 
-/* Beside this program, else in PATH. */
+/* Looks beside this program, then in PATH. */
 static bool find_simd(char *buf, size_t size)
 {
 	ssize_t n = readlink("/proc/self/exe", buf, size - 8);
@@ -146,7 +149,7 @@ static void check_need(struct doctor *d, const json_t *info)
 		    room < need ? "; a restart of iox-roudi frees its memory first, which takes up to 10 s" : "");
 }
 
-/* Without a simd to ask: what a start would say, which is in simd's own words. */
+/* Used if simd does not run: reports the first line of `simd --check-config`. */
 static void check_configuration(struct doctor *d)
 {
 	char path[4096], command[4200], line[512] = "";
@@ -188,7 +191,10 @@ static void check_stale(struct doctor *d)
 	json_decref(all);
 }
 
-/* A plane is open to its group and to root; iceoryx itself looks up its group by the user's name. */
+/*
+ * simd's own data plane is open to its group and to root; an external iceoryx decides by the groups that are listed for
+ * the user's name.
+ */
 static void check_group(struct doctor *d, const char *plane)
 {
 	char group[GROUP_NAME_MAX];
@@ -227,7 +233,7 @@ static void check_slow(struct doctor *d, const json_t *b)
 			d, "bridge", DOCTOR_WARN, "%s has missed %lld messages of %s (bridge-slow): %s",
 			json_text(b, "name"), (long long)json_integer_value(n), channel,
 			json_yes(b, "lossless")
-				? "it was silent for dispatch.deadline_ms; its own log has what it was waiting for"
+				? "it did not answer for dispatch.deadline_ms; its own log shows what it was waiting for"
 				: "it fell behind the channel's other bridges; set \"lossless\": true for it if producers may wait "
 				  "for it, or take the channel off it");
 }
@@ -243,7 +249,7 @@ static void check_carried(struct doctor *d, const json_t *topics)
 				    json_text(t, "bridge"), json_text(t, "why"));
 }
 
-/* Of one that is connected, its sentence has behind "; but " what it does not reach. */
+/* A connected bridge puts what it cannot reach behind "; but " in its detail. */
 static enum doctor_grade grade_of(const char *status, const char *detail)
 {
 	if (!strcmp(status, "connected"))
@@ -258,17 +264,17 @@ static void check_locks(struct doctor *d, const json_t *info)
 	if (pid > 0 && !json_yes(info, "roudi_robust"))
 		doctor_find(
 			d, "locks", DOCTOR_WARN,
-			"the locks of iox-roudi (pid %.0f) are not robust: a program that is killed while it publishes can stop it, "
-			"and simd then replaces its own, but not one that somebody else has started; %s",
+			"the locks of iox-roudi (pid %.0f) are not robust: a program that is killed while it publishes can block it; "
+			"simd then replaces it only if simd has started it; %s",
 			pid,
 			json_yes(info, "roudi_owned")
 				? "see simd's log for the reason"
 				: "let simd start it, or start it with LD_PRELOAD=.../simd/roudi_robust.so");
 	else if (pid > 0)
-		doctor_find(d, "locks", DOCTOR_FINE, "no program's death or stop holds up iox-roudi");
+		doctor_find(d, "locks", DOCTOR_FINE, "iox-roudi is not held up by programs that die or are stopped");
 }
 
-/* 'T': stopped by a signal; 't': by a debugger. */
+/* 'T': stopped by a signal; 't': stopped by a debugger. */
 static char state_of(long long pid)
 {
 	char path[64], state = '\0';
@@ -293,7 +299,7 @@ static void check_stopped(struct doctor *d, struct ctl *c)
 		else if (state == 't')
 			doctor_find(
 				d, "stopped", DOCTOR_WARN,
-				"client %s (pid %lld) is stopped by a debugger; should it stand in the middle of a publish, iox-roudi "
+				"client %s (pid %lld) is stopped by a debugger; if it is in the middle of a publish, iox-roudi "
 				"waits for it and is replaced",
 				json_text(cl, "name"), pid);
 	}
@@ -355,15 +361,15 @@ static void check_pages(struct doctor *d, struct ctl *c)
 	if (n > 0)
 		doctor_find(
 			d, "pages", DOCTOR_WARN,
-			"%.0f credits or tokens were claimed in the name of no publisher, and freed: a client writes where it should "
+			"%.0f credits or tokens were claimed that belong to no publisher, and freed: a client writes where it should "
 			"not, or lost its connection while it published",
 			n);
 	else
-		doctor_find(d, "pages", DOCTOR_FINE, "no credit or token is claimed in the name of no publisher");
+		doctor_find(d, "pages", DOCTOR_FINE, "all claimed credits and tokens belong to publishers");
 	json_decref(reply);
 }
 
-/* Of a class of slots: its memory, what was used of it, and the channel that has most of it. */
+/* Reports one size of slots: its memory, its use, and the channel with the most slots. */
 static void find_pool(struct doctor *d, const json_t *p)
 {
 	const json_t *first = json_array_get(json_object_get(p, "holders"), 0);
@@ -397,14 +403,14 @@ static void check_pools(struct doctor *d, const json_t *info)
 	}
 	if (*why)
 		doctor_find(d, "pools", DOCTOR_WARN,
-			    "%s: slots that a killed process has in hand stay lost until iox-roudi is replaced", why);
+			    "%s: slots that a killed process holds stay lost until iox-roudi is replaced", why);
 	else
 		doctor_find(d, "pools", DOCTOR_FINE, "%.0f of the %.0f slots that have memory are in use", used, count);
 	json_array_foreach(json_object_get(info, "pools"), i, p)
 		find_pool(d, p);
 }
 
-/* Of simd's clock thread; where there is no simd, of one that this user would start. */
+/* Reports the priority of simd's clock thread; if simd does not run, the one that this user may set. */
 static void check_realtime(struct doctor *d, const json_t *clock)
 {
 	double priority = json_num(clock, "priority");
@@ -420,12 +426,12 @@ static void check_realtime(struct doctor *d, const json_t *clock)
 			"it with LimitRTPRIO=50 or `ulimit -r 50`, and see clock.priority");
 	else if (rt.rlim_cur == 0 && geteuid() != 0)
 		doctor_find(d, "realtime", DOCTOR_WARN,
-			    "this user is allowed no real-time priority (ulimit -r) for simd's clock thread");
+			    "this user may not give simd's clock thread a real-time priority (ulimit -r)");
 	else
 		doctor_find(d, "realtime", DOCTOR_FINE, "this user may give simd's clock thread a real-time priority");
 }
 
-/* Somebody drives, and time does not move. */
+/* Reports why time has not begun although a driver is connected. */
 static void check_start(struct doctor *d, const json_t *clock)
 {
 	json_t *names = json_object_get(clock, "waits_for"), *v;
@@ -437,7 +443,7 @@ static void check_start(struct doctor *d, const json_t *clock)
 		doctor_find(
 			d, "clock", DOCTOR_WARN,
 			"time has not begun: it waits for %s (rigs[].wait_for), until that is connected, takes part in lock-step or "
-			"says that it is ready",
+			"reports that it is ready",
 			json_string_value(v));
 }
 

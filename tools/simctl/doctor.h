@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What doctor finds. Thread: main. */
+/* Collects doctor's findings. Thread: main. */
 #ifndef SIMCTL_DOCTOR_H
 #define SIMCTL_DOCTOR_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * doctor: which GPUs can hand images to slots. Drivers are foreign code that may crash or hang while they are looked at, so each is, by libsimreadback, in
- * a process of its own, all at once, with a bound. Thread: main.
+ * doctor: which GPUs can copy images into slots. A driver may crash or hang while it is queried, so libsimreadback
+ * queries each one in a child process, all in parallel and with a time limit. Thread: main.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,10 +23,10 @@
 #include "timeutil.h"
 
 #define LIBRARY      "libsimreadback.so.0"
-#define LOOK_DUR_NS  (10 * NS_PER_S) /* a driver's first start compiles, and reads its cache */
-#define SPARE_DUR_NS (60 * NS_PER_S) /* in which a machine that is overloaded gave it no CPU: not the driver's fault */
+#define LOOK_DUR_NS  (10 * NS_PER_S) /* a driver compiles at its first start, and reads its cache */
+#define SPARE_DUR_NS (60 * NS_PER_S) /* extra time while an overloaded machine gives the child no CPU */
 #define TEXT_MAX     600u
-#define NO_LIBRARY   3 /* exit codes of the child; 0: what there is, 1: why not */
+#define NO_LIBRARY   3 /* exit codes of the child; 0: a GPU was found, 1: no GPU; the text follows */
 
 static const struct {
 	enum sim_readback_backend backend;
@@ -46,7 +46,7 @@ static _Noreturn void look(enum sim_readback_backend backend, int to)
 	void *lib;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	(void)dup2(null, STDOUT_FILENO); /* drivers talk */
+	(void)dup2(null, STDOUT_FILENO); /* drivers print messages */
 	(void)dup2(null, STDERR_FILENO);
 	lib = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	if (lib) {
@@ -62,9 +62,9 @@ static _Noreturn void look(enum sim_readback_backend backend, int to)
 	_exit(r < 0);
 }
 
-/* ---- its watcher ---- */
+/* ---- in the parent ---- */
 
-/* All that it says, until it ends or time is up. */
+/* Reads the child's text until it ends or time is up. */
 static void read_all(int from, char text[TEXT_MAX], struct proc_wait *w)
 {
 	size_t n = 0;
@@ -79,7 +79,7 @@ static void read_all(int from, char text[TEXT_MAX], struct proc_wait *w)
 	text[n] = 0;
 }
 
-/* Its wait status; -1: it did not end by itself. */
+/* Returns the child's wait status; -1: it did not end in time and was killed. */
 static int end(pid_t pid, struct proc_wait *w)
 {
 	int fd = fd_pidfd_open(pid), status = 0;
@@ -108,12 +108,12 @@ static void judge(struct doctor *d, const char *name, int status, const char *te
 		doctor_find(d, "gpu", DOCTOR_WARN, "%s: " LIBRARY " cannot be loaded: install it beside libsimclient",
 			    name);
 	else if (WEXITSTATUS(status) != 0)
-		doctor_find(d, "gpu", DOCTOR_FINE, "none by %s, which cameras alone need: %s", name, text);
+		doctor_find(d, "gpu", DOCTOR_FINE, "no GPU by %s, which only cameras need: %s", name, text);
 	else
 		doctor_find(d, "gpu", DOCTOR_FINE, "%s: %s", name, text);
 }
 
-/* Where what the child says can be read; -1: there is no child. */
+/* Returns a pipe with the child's output; -1: no child was started. */
 static int start(enum sim_readback_backend backend, pid_t *ret_pid)
 {
 	int pair[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* echo: print messages as they come, through one bounded subscriber. Thread: main. */
+/* echo: prints messages as they arrive, through one bounded subscriber. Thread: main. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,19 +12,19 @@
 #include "timeutil.h"
 
 #define FRAME_TEXT_MAX (SIM_FRAME_ID_MAX * PRINTABLE_ESCAPE_MAX + 1)
-#define GONE_DUR_NS    (3 * NS_PER_S)   /* a restart of simd takes less */
-#define SLICE_DUR_NS   (50 * NS_PER_MS) /* how soon a signal or a gone reader is noticed at the latest */
+#define GONE_DUR_NS    (3 * NS_PER_S)   /* longer than a restart of simd takes */
+#define SLICE_DUR_NS   (50 * NS_PER_MS) /* interval between checks for a signal or a closed stdout */
 
 struct echo {
 	struct ctl *c;
-	json_t *channel; /* as simd has it: its full name */
+	json_t *channel; /* GetChannel's reply, with the channel's full name */
 	const struct sim_type *type;
-	struct sim_field_path path; /* of --field */
-	bool missing;               /* a message had no such element */
+	struct sim_field_path path; /* parsed --field */
+	bool missing;               /* a message did not have the element of --field */
 	enum line_time time;
-	struct filter *filter; /* of --filter; NULL: all */
-	struct line *line;     /* of --csv and --format; NULL: neither */
-	int64_t gone_mono_ns;  /* since when simd is; 0: it is there */
+	struct filter *filter; /* --filter; NULL: all messages */
+	struct line *line;     /* --csv or --format; NULL: neither */
+	int64_t gone_mono_ns;  /* since when simd has been disconnected; 0: connected */
 };
 
 static int print_json(const struct echo *e, const struct sim_message *m, const struct sim_json_options *o)
@@ -56,7 +56,7 @@ static int print_text(const struct echo *e, const struct sim_message *m, const s
 	return r;
 }
 
-/* Other messages may have the element, so that they go on; but it is told, and makes the exit code 1. */
+/* Later messages may have the element, so echo goes on; a missing element is reported, and makes the exit code 1. */
 static bool has_field(struct echo *e, const struct sim_message *m)
 {
 	struct sim_field_view view;
@@ -87,7 +87,7 @@ static int print(struct echo *e, const struct sim_message *m)
 	return r;
 }
 
-/* The publisher's definition; waits for one until the time-out. */
+/* The type that the publisher has defined; waits for a publisher until the time-out. */
 static int find_type(struct ctl *c, int64_t end_mono_ns, const struct sim_type **ret)
 {
 	int r;
@@ -98,7 +98,7 @@ static int find_type(struct ctl *c, int64_t end_mono_ns, const struct sim_type *
 	return r;
 }
 
-/* CHANNEL.FIELD, as `plot` has it, is a channel and --field here. */
+/* Reports that the channel does not exist. If the text is CHANNEL.FIELD as for `plot`, suggests --field. */
 static int no_channel(struct ctl *c)
 {
 	char channel[SIM_CHANNEL_MAX + 1], why[512];
@@ -122,7 +122,7 @@ static int no_channel(struct ctl *c)
 	return 1;
 }
 
-/* All that is there, up to `left` messages; how many, or a negative errno. */
+/* Prints the queued messages, up to `left`. Returns how many, or a negative errno. */
 static int64_t print_queued(struct echo *e, struct sim_subscriber *s, int64_t left)
 {
 	const struct sim_message *msg;
@@ -141,7 +141,8 @@ static int64_t print_queued(struct echo *e, struct sim_subscriber *s, int64_t le
 }
 
 /*
- * Whoever waits for so many messages does not wait for a simd that is gone. Who follows a channel does: that is said once.
+ * With a number of messages to wait for, gives up when simd has been gone for GONE_DUR_NS; else reports the
+ * disconnection once and waits.
  */
 static bool given_up(struct echo *e, bool counts, int64_t now_mono_ns)
 {
@@ -187,7 +188,7 @@ static int follow(struct echo *e, struct sim_subscriber *s, int64_t end_mono_ns)
 	return e->missing;
 }
 
-/* What messages are to be like, and what of them is printed. 0, or 1 with a sentence. */
+/* Parses the options that select messages and their form. Returns 0, or 1 after printing why. */
 static int choose(struct echo *e)
 {
 	const struct args *a = &e->c->a;
@@ -196,7 +197,7 @@ static int choose(struct echo *e)
 	int r = 0;
 
 	if (line_time_of(a->time_format, &e->time) < 0)
-		return fprintf(stderr, "simctl: --time-format %s: seconds, raw or date\n", a->time_format), 1;
+		return fprintf(stderr, "simctl: --time-format %s: must be seconds, raw or date\n", a->time_format), 1;
 	if (!!a->csv + !!a->format + a->json > 1)
 		return fprintf(stderr, "simctl: --csv, --format and --json: one of them\n"), 1;
 	if (a->filter)
@@ -209,7 +210,7 @@ static int choose(struct echo *e)
 	if (r < 0)
 		return fprintf(stderr, "simctl: %s: %s\n", option, why), 1;
 	if (e->line && *line_left_out(e->line))
-		fprintf(stderr, "simctl: arrays that differ in length are no columns: %s\n", line_left_out(e->line));
+		fprintf(stderr, "simctl: arrays without a fixed length have no columns: %s\n", line_left_out(e->line));
 	return 0;
 }
 

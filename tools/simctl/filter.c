@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* filter.h: parsed by descent into a table of nodes, which refer to each other by number. */
+/* See filter.h. A recursive-descent parser builds a table of nodes that refer to each other by index. */
 #include "filter.h"
 
 #include "number.h"
@@ -16,7 +16,7 @@ enum what { WHAT_FIELD, WHAT_COUNT, WHAT_SEQUENCE, WHAT_STAMP, WHAT_FRAME };
 
 struct node {
 	enum op op;
-	unsigned a, b; /* of AND, OR and NOT */
+	unsigned a, b; /* operands of AND, OR and NOT */
 	enum what what;
 	struct sim_field_path path;
 	bool is_text;
@@ -170,15 +170,15 @@ static unsigned parse_comparison(struct parser *p)
 			parse_literal(p, &n);
 		}
 	if (!p->err && n.op != OP_TRUE && is_of_message(&n))
-		return fail(p, -EINVAL, "a message can not be compared, only its fields");
+		return fail(p, -EINVAL, "a message cannot be compared, only its fields");
 	if (!p->err && n.op != OP_TRUE && n.is_text != is_of_text(&n))
 		return fail(p, -EINVAL,
-			    n.is_text ? "it is no string that a string is compared with"
-				      : "a string is compared with strings, in quotes");
+			    n.is_text ? "this field is not a string, so compare it with a number"
+				      : "this field is a string, so compare it with a string in quotes");
 	return add(p, &n);
 }
 
-/* ---- the rest ---- */
+/* ---- AND, OR, NOT ---- */
 
 static unsigned parse_not(struct parser *p)
 {
@@ -242,7 +242,7 @@ int filter_create(const struct sim_type *type, const char *text, char why[512], 
 	p.f->root = parse_or(&p);
 	skip_blanks(&p);
 	if (!p.err && *p.at)
-		fail(&p, -EINVAL, "this is not understood; conditions are joined by && and ||");
+		fail(&p, -EINVAL, "unexpected text; conditions are joined by && and ||");
 	if (p.err) {
 		filter_destroy(p.f);
 		return p.err;
@@ -256,7 +256,7 @@ void filter_destroy(struct filter *f)
 	free(f);
 }
 
-/* ---- asking ---- */
+/* ---- evaluation ---- */
 
 static bool compare(enum op op, double a, double b)
 {
@@ -310,7 +310,7 @@ static bool pass_field(const struct node *n, const void *body, size_t size)
 			(void)text_of(&v, 0, body, size, &len);
 		return compare(n->op, (double)len, n->number);
 	}
-	if (v.field->kind == SIM_KIND_MESSAGE) /* alone */
+	if (v.field->kind == SIM_KIND_MESSAGE) /* a field without a comparison */
 		return v.count > 0;
 	for (uint32_t i = 0; i < v.count; i++) {
 		if (v.field->kind == SIM_KIND_STRING) {

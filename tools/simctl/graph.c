@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* graph: who publishes what, who subscribes to it, and which bridges carry it; as text, for dot, as JSON. Thread: main. */
+/*
+ * graph: which processes publish and subscribe to which channels, and which bridges carry them; as text, as input for
+ * dot, or as JSON. Thread: main.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,14 +10,14 @@
 
 /*
  * The graph, as --json prints it: nodes {"id", "kind": "process" | "channel" | "bridge", "name", ...} and edges {"from", "to", "kind": "publishes" |
- * "subscribes" | "carries", "as"}, in the direction in which messages go.
+ * "subscribes" | "carries", "as"}, in the direction of the messages.
  */
 static json_t *new_graph(void)
 {
 	return json_pack("{s:[], s:[]}", "nodes", "edges");
 }
 
-/* ---- making it ---- */
+/* ---- building ---- */
 
 static json_t *node_of(json_t *graph, const char *id)
 {
@@ -33,7 +36,7 @@ static void add_edge(json_t *graph, const char *from, const char *to, const char
 			      json_pack("{s:s, s:s, s:s, s:s*}", "from", from, "to", to, "kind", kind, "as", as));
 }
 
-/* Its id, in buf. */
+/* Adds the process once; returns its id, stored in buf. */
 static const char *add_process(json_t *graph, const json_t *end, char buf[64])
 {
 	snprintf(buf, 64, "process:%.0f", json_num(end, "client_id"));
@@ -90,7 +93,10 @@ static void add_channel(json_t *graph, const json_t *channel)
 	add_bridges(graph, channel, id);
 }
 
-/* Of one that nobody has published yet, or that is gone by the time that it is asked for, is known what the list says: who subscribes is not. */
+/*
+ * A channel that has no publisher yet, or that disappears before GetChannel, is added from the list's entry, which has
+ * no subscribers.
+ */
 static json_t *read_graph(struct ctl *c)
 {
 	json_t *list = ctl_channels(c), *graph = list ? new_graph() : NULL, *ch;
@@ -143,7 +149,7 @@ static void print_node(json_t *graph, const json_t *n)
 			print_channel(graph, "<-", json_text(e, "from"), e);
 }
 
-/* Channels that lead nowhere are what one looks for. */
+/* Channels without a publisher or a subscriber are listed apart: they are often mistakes. */
 static void print_loose(json_t *graph, const json_t *ch)
 {
 	bool from = false, to = false;

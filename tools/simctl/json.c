@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Members of simd's replies, which may be absent; messages as JSON into a file. Thread: any. */
+/* Members of simd's replies, which may be absent; printing messages as JSON. Thread: any. */
 #include <errno.h>
 #include <stdio.h>
 

@@ -9,12 +9,12 @@
 #include <termios.h>
 #include <unistd.h>
 
-#define SEQUENCE_MS 20 /* the bytes of one key come together */
+#define SEQUENCE_MS 20 /* the bytes of an escape sequence arrive within this time */
 
 static struct {
 	struct termios before;
 	bool raw, at_exit;
-	bool ended; /* stdin */
+	bool ended; /* stdin is at its end */
 } keys;
 
 static bool in_foreground(void)
@@ -38,7 +38,7 @@ void keys_open(void)
 	if (!keys.at_exit)
 		keys.at_exit = atexit(keys_close) == 0;
 	t = keys.before;
-	t.c_lflag &= ~(tcflag_t)(ICANON | ECHO); /* Ctrl-C and Ctrl-Z stay signals */
+	t.c_lflag &= ~(tcflag_t)(ICANON | ECHO); /* Ctrl-C and Ctrl-Z still raise signals */
 	t.c_cc[VMIN] = 0;
 	t.c_cc[VTIME] = 0;
 	keys.raw = tcsetattr(STDIN_FILENO, TCSANOW, &t) == 0;
@@ -67,7 +67,7 @@ static enum key arrow(char c)
 	}
 }
 
-/* -1: none. */
+/* -1: no byte. */
 static int next_byte(int wall_ms)
 {
 	char c;

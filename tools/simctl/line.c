@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line.h */
+/* See line.h. */
 #include "line.h"
 
 #include <ctype.h>
@@ -14,15 +14,15 @@
 #include "timeutil.h"
 
 #define PATH_MAX_LEN 255
-#define FIXED_MAX    64u /* elements of an array that become columns */
+#define FIXED_MAX    64u /* elements of an array that get columns */
 
 enum part_what { PART_TEXT, PART_TIME, PART_SEQUENCE, PART_FRAME, PART_FIELD };
 
-struct part { /* of a line: a column, or a piece of a text */
+struct part { /* a column, or a piece of a text */
 	enum part_what what;
-	char *text; /* PART_TEXT: as it is; else the path */
+	char *text; /* PART_TEXT: literal text; else the field's path */
 	struct sim_field_path path;
-	int places; /* -1: as many as it has */
+	int places; /* decimal places; -1: as many as needed */
 };
 
 struct line {
@@ -72,7 +72,7 @@ const char *line_time_text(enum line_time time, int64_t stamp_sim_ns, char buf[L
 	return buf;
 }
 
-/* ---- making ---- */
+/* ---- columns ---- */
 
 static int add(struct line *l, enum part_what what, const char *text, size_t len, const struct sim_field_path *path)
 {
@@ -101,7 +101,7 @@ static void leave_out(struct line *l, const char *path)
 
 static int add_fields(struct line *l, const struct sim_type *type, const char *prefix);
 
-/* One value of a field, or what is in it. */
+/* Adds the columns of one value: itself, or the fields of a message. */
 static int add_value(struct line *l, const struct sim_field *f, const char *path)
 {
 	struct sim_field_path found;
@@ -109,7 +109,7 @@ static int add_value(struct line *l, const struct sim_field *f, const char *path
 	if (f->kind == SIM_KIND_MESSAGE)
 		return add_fields(l, f->type, path);
 	if (sim_field_find(l->type, path, &found) < 0)
-		return 0; /* deeper than paths go */
+		return 0; /* nested deeper than paths can express */
 	return add(l, PART_FIELD, path, strlen(path), &found);
 }
 
@@ -197,7 +197,7 @@ int line_columns(const struct sim_type *type, const char *field, enum line_time 
 	return end(r, why, ret);
 }
 
-/* ---- a text ---- */
+/* ---- texts ---- */
 
 static int add_named(struct line *l, const char *name, size_t len, char why[512])
 {
@@ -222,7 +222,7 @@ static int add_named(struct line *l, const char *name, size_t len, char why[512]
 	if (places)
 		*places = 0;
 	if (places && !(isdigit((unsigned char)places[2]) && !places[3])) {
-		snprintf(why, 512, "{%s}: behind the : stands the number of places, as .3", text);
+		snprintf(why, 512, "{%s}: the number of decimal places is expected after the :, such as .3", text);
 		return -EINVAL;
 	}
 	if (sim_field_find(l->type, text, &path) < 0) {
@@ -235,7 +235,7 @@ static int add_named(struct line *l, const char *name, size_t len, char why[512]
 	return r;
 }
 
-/* From a bracket on; where it goes on is at *at. */
+/* Parses {NAME}, {{ or }} at *at, and moves *at behind it. */
 static int add_bracket(struct line *l, const char **at, char why[512])
 {
 	const char *close = strchr(*at, '}'), *name = *at + 1;
@@ -246,7 +246,7 @@ static int add_bracket(struct line *l, const char **at, char why[512])
 	}
 	if (**at == '}' || !close) {
 		snprintf(why, 512, "%s",
-			 **at == '}' ? "a } without its {; }} stands for one" : "a { without its }; {{ stands for one");
+			 **at == '}' ? "a } without its {; write }} for a }" : "a { without its }; write {{ for a {");
 		return -EINVAL;
 	}
 	*at = close + 1;
@@ -283,7 +283,7 @@ const char *line_left_out(const struct line *l)
 
 /* ---- printing ---- */
 
-/* Somebody else's text. In a column quoted where it has to be: what is not printable are escapes by then. */
+/* Escapes what is not printable, as text comes from other programs. In a column the text is quoted if necessary. */
 static void put_text(const struct line *l, const char *text, size_t len, FILE *to)
 {
 	char *fit = malloc(len * PRINTABLE_ESCAPE_MAX + 1);

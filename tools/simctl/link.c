@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link …: keys of the machines that a link joins. Thread: main. */
+/* link …: makes the keys of the machines that a link connects. Thread: main. */
 #include <stdio.h>
 
 #include "err.h"
@@ -21,8 +21,8 @@ static void print_made(const json_t *made)
 	json_array_foreach(hosts, i, host)
 		printf("%s/%s: keys of machine %s, until %s UTC\n", dir, json_text(host, "host"),
 		       json_text(host, "host"), json_text(host, "until"));
-	printf("Copy each to its machine alone, and name it there as \"keys\" of the link. What else is in %s stays here: who has its "
-	       "keys can make machines that all others accept.\n",
+	printf("Copy each folder to its machine only, and name it there as \"keys\" of the link. Keep what else is in %s on this "
+	       "machine: its keys can make machines that all others accept.\n",
 	       dir);
 }
 

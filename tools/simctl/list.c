@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Channels, clients: what is there and how it flows. Thread: main. */
+/* list, info, find, clients: channels and attached processes. Thread: main. */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static bool wanted(const struct ctl *c, const json_t *ch)
 
 /* clang-format off */
 static const struct column channel_columns[] = {
-	{ "HOST", "host", .leave = 8, .least = 4 }, /* where any comes from another machine */
+	{ "HOST", "host", .leave = 8, .least = 4 }, /* only shown if a channel comes from another machine */
 	{ "CHANNEL", "name", .least = 20, .end = true },
 	{ "TYPE", "type", .leave = 2, .least = 12, .end = true },
 	{ "HZ", "hz", NUM1, .leave = 1 },
@@ -33,7 +33,7 @@ static const struct column channel_columns[] = {
 };
 /* clang-format on */
 
-/* Channels that --type or the pattern leave out are taken out of the JSON too. */
+/* Removes the channels that the pattern or --type leave out, from the JSON as well. */
 static void filter(const struct ctl *c, json_t *reply)
 {
 	json_t *list = json_object_get(reply, "channels");
@@ -43,7 +43,7 @@ static void filter(const struct ctl *c, json_t *reply)
 			json_array_remove(list, i);
 }
 
-/* For the table: the names of all machines that a channel comes from. */
+/* Sets each channel's cell HOST to the names of its publishers' machines. Returns whether there are any. */
 static bool name_hosts(json_t *reply)
 {
 	bool any = false;
@@ -176,7 +176,7 @@ void ctl_print_fields(const json_t *json)
 	free(text);
 }
 
-/* "  ros2: /car/radar/n0, sensor_msgs/msg/Imu", or why not */
+/* Prints "  ros2: /car/radar/n0, sensor_msgs/msg/Imu" per bridge, or why it does not carry the channel. */
 static void print_topics(const json_t *list)
 {
 	json_t *t;
@@ -189,7 +189,7 @@ static void print_topics(const json_t *list)
 			printf("  %s: %s, %s\n", json_text(t, "bridge"), json_text(t, "name"), json_text(t, "type"));
 }
 
-/* How messages get to and from nodes: inside their process, in slots. */
+/* How messages get to and from nodes: within their process, or in slots. */
 static void print_nodes(const json_t *nodes)
 {
 	json_t *n;

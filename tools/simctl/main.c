@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simctl: the table of commands, and running one. Thread: main, and libsimclient's where data is received. */
+/* simctl: the table of commands; runs one of them. Thread: main, and libsimclient's where data is received. */
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@ volatile sig_atomic_t simctl_stop, simctl_waits;
 #define FLAG(long_name, member, help_text) OPT(long_name, 0, FLAG, member, NULL, help_text)
 #define COUNT(help_text)                   OPT("count", 'n', INT, count, "N", help_text, .min = 1, .max = INT64_MAX)
 #define WINDOW                             OPT("window", 'w', DUR, window_dur_ns, "TIME", "wall time a line covers (1s)")
-#define WATCH                              FLAG("watch", watch, "again every second, until interrupted")
+#define WATCH                              FLAG("watch", watch, "repeat every second, until interrupted")
 #define BRIDGE                             OPT_ARG("BRIDGE", REQUIRED, STRING, bridge, "name of a bridge", .complete = "simctl bridge list --names")
 
 #define SERVICE \
@@ -55,9 +55,10 @@ static const struct opt echo_opts[] = {
 	OPT("field", 'f', STRING, field, "PATH", "print only this field, such as objects[0].position.x"),
 	FLAG("no-arr", no_arr, "print arrays as their type and length"),
 	OPT("max-array", 0, INT, max_array, "N", "elements printed of an array (0: all)", .min = 0, .max = UINT32_MAX),
-	OPT("filter", 0, STRING, filter, "CONDITION", "only messages that meet it, such as 'speed > 3 && gear != 2'"),
-	FLAG("csv", csv, "a line of values each, with a line of names first"),
-	OPT("format", 0, STRING, format, "TEXT", "this text each, with {path} for values and {@time}"),
+	OPT("filter", 0, STRING, filter, "CONDITION",
+	    "only messages for which this holds, such as 'speed > 3 && gear != 2'"),
+	FLAG("csv", csv, "a line of values per message, after a line of names"),
+	OPT("format", 0, STRING, format, "TEXT", "print this text per message, with {path} for values and {@time}"),
 	OPT("time-format", 0, STRING, time_format, "NAME", "seconds, raw (ns) or date (seconds)",
 	    .complete = TIME_FORMAT),
 	TIMEOUT("give up after this much wall time"),
@@ -67,10 +68,9 @@ static const struct opt echo_opts[] = {
 static const struct opt pub_opts[] = {
 	CHANNEL("channel to publish on"),
 	OPT_ARG("MESSAGE", OPTIONAL, STRING, request,
-		"the message as JSON, or as `echo --json` prints it; without it, or as -: a line of stdin each"),
-	OPT("type", 't', STRING, type, "TYPE", "its type, where nobody publishes on the channel yet",
-	    .complete = TYPES),
-	OPT("rate", 'r', DOUBLE, hz, "HZ", "so many a second of wall time, and MESSAGE again and again", .min = 0,
+		"the message as JSON, or as `echo --json` prints it; without it, or with -: one message per line of stdin"),
+	OPT("type", 't', STRING, type, "TYPE", "type of the channel, if it has no publisher yet", .complete = TYPES),
+	OPT("rate", 'r', DOUBLE, hz, "HZ", "messages per second of wall time; MESSAGE is repeated", .min = 0,
 	    .max = 100000),
 	COUNT("exit after N messages"),
 	OPT("frame", 0, STRING, frame, "FRAME", "frame_id of the messages"),
@@ -110,7 +110,7 @@ static const struct opt snapshot_opts[] = {
 };
 static const struct opt graph_opts[] = {
 	CHANNELS_LIKE,
-	FLAG("dot", dot, "for dot, of Graphviz"),
+	FLAG("dot", dot, "print input for Graphviz's dot"),
 	WATCH,
 	{ 0 },
 };
@@ -125,8 +125,8 @@ static const struct opt top_opts[] = {
 	WINDOW,
 	OPT("tab", 0, STRING, tab, "NAME", "begin with channels, processes, pools, bridges or clock (channels)",
 	    .complete = "echo channels processes pools bridges clock"),
-	OPT("sort", 0, STRING, sort, "COLUMN", "by that column; numbers begin with the greatest"),
-	OPT("filter", 0, STRING, filter, "TEXT", "only rows that hold this text"),
+	OPT("sort", 0, STRING, sort, "COLUMN", "sort by this column; numbers with the greatest first"),
+	OPT("filter", 0, STRING, filter, "TEXT", "only rows that contain this text"),
 	{ 0 },
 };
 
@@ -139,13 +139,13 @@ static const struct opt rate_opts[] = {
 };
 static const struct opt delay_opts[] = { CHANNEL("channel to measure"), WINDOW, COUNT("exit after N lines"), { 0 } };
 static const struct opt config_opts[] = {
-	FLAG("pools", pools, "a fixed list of pools instead, of the slots that have memory now"), { 0 }
+	FLAG("pools", pools, "print a fixed list of pools instead, of the slots that have memory now"), { 0 }
 };
 static const struct opt watch_opts[] = { WATCH, { 0 } };
 
 static const struct opt pause_opts[] = {
 	FLAG("no-wait", no_wait, "do not wait until the driver asks for more time"),
-	FLAG("drain", drain, "then wait until all that was accepted has arrived with its bridges"),
+	FLAG("drain", drain, "then wait until all accepted messages have reached their bridges"),
 	{ 0 },
 };
 
@@ -164,7 +164,7 @@ static const struct opt source_opts[] = {
 	OPT_ARG("SOURCE", REQUIRED, STRING, source,
 		"unity, ss2, system, simulation, ros2, link, play or another plug-in",
 		.complete = "echo unity ss2 system simulation ros2 link play"),
-	FLAG("continue", cont, "carry the time on instead of starting at the source's own start value"),
+	FLAG("continue", cont, "continue from the present time instead of the source's start value"),
 	{ 0 },
 };
 
@@ -174,7 +174,8 @@ static const struct opt bridge_opts[] = { BRIDGE, { 0 } };
 
 static const struct opt bridge_connect_opts[] = {
 	BRIDGE,
-	OPT_ARG("CONNECTION", REQUIRED, STRING, connection_text, "what its plug-in understands, such as HOST:PORT"),
+	OPT_ARG("CONNECTION", REQUIRED, STRING, connection_text,
+		"an address that its plug-in understands, such as HOST:PORT"),
 	{ 0 },
 };
 
@@ -187,8 +188,8 @@ static const struct opt service_opts[] = { SERVICE, { 0 } };
 
 static const struct opt service_call_opts[] = {
 	SERVICE,
-	OPT_ARG("REQUEST", OPTIONAL, STRING, request, "the request as JSON; what is left out is 0 or empty"),
-	TIMEOUT("wait no longer than this (the service's own deadline)"),
+	OPT_ARG("REQUEST", OPTIONAL, STRING, request, "the request as JSON; members that are left out are 0 or empty"),
+	TIMEOUT("time-out of the call (the service's own deadline)"),
 	{ 0 },
 };
 
@@ -217,14 +218,14 @@ static const struct opt param_set_opts[] = {
 	PARAMS(REQUIRED),
 	PARAM,
 	OPT_ARG("VALUE", REQUIRED, STRING, value,
-		"what it shall be: true, false, a number, a text; after -- where a text begins with -"),
+		"the new value: true, false, a number or a text; put -- before a text that begins with -"),
 	{ 0 },
 };
 
 static const struct opt types_opts[] = {
 	OPT_ARG("PATTERN", OPTIONAL, STRING, type, "with --ros: a package, or a pattern of names as in a shell",
 		.complete = "simctl type list --ros --names"),
-	FLAG("ros", ros, "messages of ROS that are known by name, by package; with PATTERN one by one"),
+	FLAG("ros", ros, "ROS messages that are known by name: by package, or with PATTERN one by one"),
 	FLAG("names", names, "names alone, a line each"),
 	{ 0 },
 };
@@ -232,7 +233,7 @@ static const struct opt types_opts[] = {
 static const struct opt type_opts[] = {
 	OPT_ARG("TYPE", REQUIRED, STRING, type, "type, such as sim/Imu, or a channel that has it", .complete = TYPES),
 	FLAG("ros", ros, "as the ROS 2 message that has its fields, with its type hash"),
-	OPT("out", 'o', STRING, dir, "DIR", "write that as DIR/package/msg/Name.msg, for it and all it nests",
+	OPT("out", 'o', STRING, dir, "DIR", "write the type and all nested ones as DIR/package/msg/Name.msg",
 	    .complete = "dir"),
 	{ 0 },
 };
@@ -245,13 +246,12 @@ static const struct opt type_opts[] = {
 		.complete = "file")
 #define COMPRESSION \
 	OPT("compression", 0, STRING, compression, "NAME", \
-	    "none, lz4, zstd or bz2, as the format has it (zstd, of a .bag lz4)", \
-	    .complete = "echo none lz4 zstd bz2")
+	    "none, lz4, zstd or bz2, if the format has it (zstd; .bag: lz4)", .complete = "echo none lz4 zstd bz2")
 #define APOLLO \
-	OPT("apollo", 0, STRING, apollo, "RELEASE", "whose messages the encoding apollo writes: 5.0 to 10.0 (10.0)", \
+	OPT("apollo", 0, STRING, apollo, "RELEASE", "release of Apollo for the encoding apollo: 5.0 to 10.0 (10.0)", \
 	    .complete = "echo 5.0 5.5 6.0 7.0 8.0 9.0 10.0"), \
 		OPT("definitions", 0, STRING, definitions, "PATH", \
-		    "Apollo's own, a folder of .proto files or a FileDescriptorSet, written instead of ours", \
+		    "write these definitions of Apollo, a folder of .proto files or a FileDescriptorSet, instead of simd's", \
 		    .complete = "file")
 #define INCLUDE \
 	OPT("include", 0, STRINGS, include, "PATTERN", "only these channels, as in a shell; may be given several times")
@@ -267,7 +267,7 @@ static const struct opt convert_opts[] = {
 	LOG_FILE,
 	LOG_OUT,
 	OPT("encoding", 0, STRING, encoding, "NAME",
-	    "of messages: native, packed, json, ros2, ros1 or apollo (.bag ros1, .record apollo, MCAP as they are, but packed native)",
+	    "encoding of messages: native, packed, json, ros2, ros1 or apollo (.bag: ros1; .record: apollo; .mcap: unchanged, but native instead of packed)",
 	    .complete = ENCODINGS),
 	APOLLO,
 	COMPRESSION,
@@ -282,8 +282,8 @@ static const struct opt merge_opts[] = {
 static const struct opt split_opts[] = {
 	LOG_FILE,
 	LOG_OUT,
-	OPT("size", 0, STRING, split_size, "SIZE", "a new file above so many bytes, such as 512MiB"),
-	OPT("duration", 0, DUR, split_dur_ns, "TIME", "a new file after that much of the log's time"),
+	OPT("size", 0, STRING, split_size, "SIZE", "begin a new file above this size, such as 512MiB"),
+	OPT("duration", 0, DUR, split_dur_ns, "TIME", "begin a new file after this much of the log's time"),
 	COMPRESSION,
 	{ 0 },
 };
@@ -292,8 +292,8 @@ static const struct opt filter_opts[] = {
 	LOG_OUT,
 	INCLUDE,
 	EXCLUDE,
-	OPT("start", 0, DUR, start_dur_ns, "TIME", "from so long after the first message on"),
-	OPT("end", 0, DUR, end_dur_ns, "TIME", "to so long after the first message"),
+	OPT("start", 0, DUR, start_dur_ns, "TIME", "begin this long after the first message"),
+	OPT("end", 0, DUR, end_dur_ns, "TIME", "end this long after the first message"),
 	COMPRESSION,
 	{ 0 },
 };
@@ -307,7 +307,7 @@ static const struct opt cat_opts[] = {
 };
 
 static const struct opt record_opts[] = {
-	OPT_ARG("PATTERN", MANY, STRINGS, patterns, "channels to record, as in a shell; none: all",
+	OPT_ARG("PATTERN", MANY, STRINGS, patterns, "channels to record, as shell patterns; none: all",
 		.complete = "simctl list --names"),
 	EXCLUDE,
 	OPT("types", 0, STRINGS, types, "PATTERN", "only channels of these types; may be given several times",
@@ -318,36 +318,37 @@ static const struct opt record_opts[] = {
 	    .complete = ENCODINGS),
 	APOLLO,
 	COMPRESSION,
-	OPT("split-size", 0, STRING, split_size, "SIZE", "a new file above so many bytes, such as 512MiB"),
-	OPT("split-duration", 0, DUR, split_dur_ns, "TIME", "a new file after that much simulated time"),
+	OPT("split-size", 0, STRING, split_size, "SIZE", "begin a new file above this size, such as 512MiB"),
+	OPT("split-duration", 0, DUR, split_dur_ns, "TIME", "begin a new file after this much simulated time"),
 	OPT("pre-buffer", 0, DUR, pre_buffer_dur_ns, "TIME", "keep that much in memory, and write it when triggered"),
-	FLAG("trigger", trigger, "each trigger writes what is kept as a file of its own"),
-	OPT("max-memory", 0, STRING, max_memory, "SIZE", "of what is kept in memory (256MiB)"),
+	FLAG("trigger", trigger, "each trigger writes the kept messages to a separate file"),
+	OPT("max-memory", 0, STRING, max_memory, "SIZE", "limit of the memory for kept messages (256MiB)"),
 	OPT("backlog", 0, STRING, backlog, "SIZE",
-	    "of what waits for the disk (256MiB, or a quarter of the memory that is left); large messages are lost first"),
+	    "limit of data waiting for the disk (256MiB, or a quarter of the free memory); large messages are dropped first"),
 	FLAG("start-paused", start_paused, "begin with a pause"),
-	FLAG("strict", strict, "begin only if all that is asked for can be recorded"),
-	FLAG("dump", dump, "trigger the recorder that runs, and exit"),
-	OPT("name", 0, STRING, name, "NAME", "of the recorder and its services (record)"),
+	FLAG("strict", strict, "fail unless all requested channels can be recorded"),
+	FLAG("dump", dump, "trigger the running recorder, and exit"),
+	OPT("name", 0, STRING, name, "NAME", "name of the recorder and its services (record)"),
 	{ 0 },
 };
 
 static const struct opt play_opts[] = {
 	OPT_ARG("FILE", MANY, STRINGS, files, "logs; several are merged by time", .least = 1, .complete = "file"),
-	OPT("rate", 'r', STRING, rate, "RATE", "seconds of the log a second (1)"),
+	OPT("rate", 'r', STRING, rate, "RATE", "seconds of the log per second (1)"),
 	FLAG("loop", loop, "begin again at the end"),
 	OPT("start", 0, STRING, start, "TIME", "begin there: seconds from the beginning, @seconds, or a date"),
 	OPT("end", 0, STRING, end, "TIME", "end there"),
 	OPT("channels", 'c', STRINGS, patterns, "PATTERN", "only these channels; with ! in front all but these"),
 	OPT("remap", 0, STRINGS, remaps, "OLD:=NEW", "play channel OLD as NEW"),
 	OPT("prefix", 0, STRING, prefix, "PREFIX", "put this before each channel's name"),
-	OPT("delay", 0, DUR, delay_dur_ns, "TIME", "wait so long before the first message"),
+	OPT("delay", 0, DUR, delay_dur_ns, "TIME", "wait this long before the first message"),
 	OPT("preload", 0, DUR, preload_dur_ns, "TIME", "how far to read ahead (3s)"),
-	OPT("preload-mib", 0, INT, preload_mib, "N", "and no more than that (128)", .min = 1, .max = 65536),
+	OPT("preload-mib", 0, INT, preload_mib, "N", "limit of the data read ahead, in MiB (128)", .min = 1,
+	    .max = 65536),
 	FLAG("start-paused", start_paused, "begin with a pause"),
-	FLAG("lockstep", lockstep, "as fast as everything is taken, and only then on"),
+	FLAG("lockstep", lockstep, "as fast as bridges and participants in lock-step take the messages"),
 	FLAG("follow", follow, "follow the running clock instead of driving it"),
-	OPT("name", 0, STRING, name, "NAME", "of the player and its services (play)"),
+	OPT("name", 0, STRING, name, "NAME", "name of the player and its services (play)"),
 	{ 0 },
 };
 
@@ -358,15 +359,15 @@ static const struct opt world_watch_opts[] = { WORLD, WATCH, { 0 } };
 static const struct opt world_kick_opts[] = {
 	OPT_ARG("CONNECTION", REQUIRED, INT, connection, "number of the client, as `world clients` shows it", .min = 1,
 		.max = UINT32_MAX),
-	OPT("reason", 'r', STRING, reason, "TEXT", "told to the client, and logged"),
+	OPT("reason", 'r', STRING, reason, "TEXT", "sent to the client, and logged"),
 	WORLD,
 	{ 0 },
 };
 
 static const struct opt link_make_keys_opts[] = {
-	OPT_ARG("DIR", REQUIRED, STRING, dir, "where they are made; may hold those of other machines",
+	OPT_ARG("DIR", REQUIRED, STRING, dir, "folder for the keys; may hold those of other machines",
 		.complete = "dir"),
-	OPT("host", 0, STRINGS, hosts, "NAME", "a machine, as its link is named; may be given several times"),
+	OPT("host", 0, STRINGS, hosts, "NAME", "name of a machine, the host of its link; may be given several times"),
 	OPT("days", 0, INT, days, "N", "how long they are valid (1825)", .min = 1, .max = 7300),
 	{ 0 },
 };
@@ -408,7 +409,7 @@ static void on_signal(int sig)
 
 static void catch_signals(void)
 {
-	struct sigaction a = { .sa_handler = on_signal }; /* no SA_RESTART: waits end */
+	struct sigaction a = { .sa_handler = on_signal }; /* no SA_RESTART: signals interrupt waits */
 
 	sigaction(SIGINT, &a, NULL);
 	sigaction(SIGTERM, &a, NULL);
@@ -426,7 +427,7 @@ static int attach(struct ctl *c, enum need need)
 	return (need == CONTROL ? ctl_connect(c) : ctl_connect_as(c, &o)) < 0 ? ctl_fail(NULL) : 0;
 }
 
-/* Interrupted, as a shell says it; but a recording ends so in order, and its code says how it went. */
+/* 130 after SIGINT, as shells expect; but an interrupted recording has ended in order, and keeps its exit code. */
 static int exit_code(const struct command *cmd, int r)
 {
 	return simctl_stop == SIGINT && cmd->run != cmd_record ? 128 + SIGINT : r;
@@ -456,7 +457,7 @@ int cmd_shutdown(struct ctl *c)
 	return reply ? 0 : 1;
 }
 
-/* One that runs and does not let this user in has a reason. */
+/* "not running", or why simd could not be asked. */
 static const char *why_no_version(int r, char *buf, size_t size)
 {
 	if (r >= 0 || r == -ENOENT || r == -ECONNREFUSED)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes: which there are, what one is, who reads and writes a channel. Each answers for itself. Thread: main. */
+/*
+ * Nodes: the list, one node's state, and who reads and writes a channel. simd is asked for the list, each node for its
+ * state. Thread: main.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +54,10 @@ static const struct column timer_columns[] = {
 };
 /* clang-format on */
 
-/* Each node's answer under the name that its service has: of which rig it is shows there. "error": it did not answer. */
+/*
+ * Asks all nodes; each answer is named as the node's service is, which shows its rig. A node that did not answer has
+ * only "error".
+ */
 static json_t *ask_nodes(struct ctl *c)
 {
 	json_t *nodes = ctl_nodes(c, INFO, &sim_NodeInfo_service), *node, *all = NULL;
@@ -69,7 +75,7 @@ static json_t *ask_nodes(struct ctl *c)
 	for (i = 0; all && i < n; i++) {
 		json_t *j = a[i].response ? json_incref(a[i].response) : json_pack("{s:s}", "error", a[i].why);
 
-		if (a[i].result == -ENOENT || a[i].result == -EPIPE) { /* it has gone since */
+		if (a[i].result == -ENOENT || a[i].result == -EPIPE) { /* it has exited since */
 			json_decref(j);
 			continue;
 		}
@@ -171,7 +177,7 @@ int cmd_node_info(struct ctl *c)
 	return ctl_repeat(c, info_once);
 }
 
-/* ---- of a channel ---- */
+/* ---- nodes of a channel ---- */
 
 static void add_of(const json_t *node, const char *list, const char *channel, json_t *to)
 {

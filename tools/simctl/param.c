@@ -17,7 +17,7 @@
 
 #define LIST "list_parameters"
 
-/* By sim/Param's type: what it is called, and where its value is. */
+/* For each type of sim/Param: its name, and the field that holds its value. */
 static const struct {
 	const char *name, *field;
 } TYPES[] = {
@@ -35,7 +35,7 @@ static unsigned type_of(const json_t *param)
 	return t > 0 && t < (double)(sizeof(TYPES) / sizeof(TYPES[0])) ? (unsigned)t : SIM_PARAM_NOT_SET;
 }
 
-/* A new reference; NULL: it has none. */
+/* Returns a new reference; NULL: no value. */
 static json_t *value_of(const json_t *param)
 {
 	unsigned t = type_of(param);
@@ -50,7 +50,7 @@ static json_t *plain(const json_t *param)
 			 "value", value_of(param));
 }
 
-/* As text, for people. buf: size bytes; *ret_more: it was longer. */
+/* The value as text. buf: size bytes; *ret_more: it was truncated. */
 static void value_text(const json_t *value, char *buf, size_t size)
 {
 	if (json_is_string(value))
@@ -106,7 +106,7 @@ static void range_text(const json_t *info, char *buf, size_t size)
 		snprintf(buf, size, "%s%s%s", min, *min || *max ? " .. " : "", max);
 }
 
-/* As it is printed: with --json the bounds as numbers, else as text. */
+/* The parameter's description for printing: with --json the bounds are numbers, else text. */
 static json_t *plain_info(const struct ctl *c, const json_t *info)
 {
 	json_t *j = plain(json_object_get(info, "param")), *value = json_object_get(j, "value");
@@ -129,7 +129,7 @@ static json_t *plain_info(const struct ctl *c, const json_t *info)
 	return j;
 }
 
-/* All of a node, in as many answers as it takes. NULL: failed; as ctl_ask(). */
+/* All parameters of a node, fetched in as many calls as needed. NULL: failed, as with ctl_ask(). */
 static json_t *params_of(struct ctl *c, const char *node, int *ret_result)
 {
 	json_t *all = json_array(), *answer, *list;
@@ -181,7 +181,7 @@ int cmd_param_list(struct ctl *c)
 
 /* ---- get ---- */
 
-/* There is none of that name. */
+/* Reports that the node has no such parameter, and a similar name. Returns 1. */
 static int no_param(struct ctl *c)
 {
 	struct near near = { .word = c->a.param };
@@ -200,7 +200,7 @@ static int no_param(struct ctl *c)
 	return 1;
 }
 
-/* Of sim/GetParam; NULL: it failed, and what there is to say is printed. */
+/* The parameter, by GetParam. NULL: failed, and printed. */
 static json_t *get(struct ctl *c)
 {
 	json_t *request, *answer, *param;
@@ -280,11 +280,11 @@ static json_t *parse(unsigned type, const char *s)
 	case SIM_PARAM_DOUBLE:
 		return parse_double(s);
 	default:
-		return json_string(s); /* NULL: it is not UTF-8 */
+		return json_string(s); /* NULL: invalid UTF-8 */
 	}
 }
 
-/* Whether it is set; param: what it was, and then what it is. */
+/* Sets the parameter. Returns 0, or 1 after printing why. On return, param holds `value`. */
 static int set(struct ctl *c, json_t *param, json_t *value)
 {
 	json_t *request, *answer;
@@ -296,7 +296,7 @@ static int set(struct ctl *c, json_t *param, json_t *value)
 	json_decref(request);
 	if (!answer) {
 		if (r == -ENOENT)
-			fprintf(stderr, "simctl: node %s has no parameters to be set any more\n", c->a.node);
+			fprintf(stderr, "simctl: the parameters of node %s can no longer be set\n", c->a.node);
 		return 1;
 	}
 	r = json_yes(answer, "success") ? 0 : 1;
@@ -321,7 +321,7 @@ int cmd_param_set(struct ctl *c)
 	type = type_of(param);
 	value = parse(type, c->a.value);
 	if (!value)
-		fprintf(stderr, "simctl: parameter %s is %s %s, and \"%.80s\" is none%s\n", c->a.param,
+		fprintf(stderr, "simctl: parameter %s is %s %s, which \"%.80s\" is not%s\n", c->a.param,
 			type == SIM_PARAM_INT ? "an" : "a", TYPES[type].name, c->a.value,
 			type == SIM_PARAM_BOOL ? "; write true or false" : "");
 	else

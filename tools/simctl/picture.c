@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* picture.h: images, colours, PNG. */
+/* See picture.h: images, colours, PNG. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -53,8 +53,8 @@ enum how { HOW_COPY, HOW_SWAP, HOW_GREY16, HOW_DEPTH16, HOW_DEPTH32, HOW_BAYER }
 static const struct encoding {
 	const char *name;
 	enum how how;
-	unsigned bytes, channels; /* of a pixel; of the picture */
-	unsigned red, blue;       /* of a Bayer pattern: where they are in two by two */
+	unsigned bytes, channels; /* bytes per pixel; the picture's channels */
+	unsigned red, blue;       /* Bayer: index of red and blue within a block of 2 x 2 */
 } encodings[] = {
 	{ "rgb8", HOW_COPY, 3, 3, 0, 0 },         { "bgr8", HOW_SWAP, 3, 3, 0, 0 },
 	{ "rgba8", HOW_COPY, 4, 4, 0, 0 },        { "bgra8", HOW_SWAP, 4, 4, 0, 0 },
@@ -82,7 +82,7 @@ static uint16_t get_u16(const struct source *s, const uint8_t *at)
 	return (uint16_t)(s->m->is_bigendian ? at[0] << 8 | at[1] : at[1] << 8 | at[0]);
 }
 
-/* NaN: no number, or none that was measured: 0 of 16 bits. */
+/* NaN: not finite, or not measured (0 in 16 bits). */
 static double number(const struct source *s, uint32_t x, uint32_t y)
 {
 	const uint8_t *at = pixel(s, x, y);
@@ -124,7 +124,7 @@ static void grey_row(const struct source *s, uint32_t y, uint8_t *to)
 	}
 }
 
-/* Each pixel has the colours of its two by two: half as sharp, and no colour is made up. */
+/* Each pixel gets the colours of its block of 2 x 2: half the resolution, but no interpolated colours. */
 static void bayer_row(const struct source *s, uint32_t y, uint8_t *to)
 {
 	const uint32_t top = y & ~1u, down = top + 1 < s->m->height ? top + 1 : top;
@@ -221,7 +221,7 @@ int picture_of_image(const struct sim_Image *m, size_t size, char why[PICTURE_WH
 
 /* ---- PNG ---- */
 
-/* libpng calls it in the place of a return. */
+/* libpng's error callback: must not return. */
 static void on_error(png_structp png, png_const_charp message)
 {
 	(void)message;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* picture.h: clouds, whatever the layout of their points is. */
+/* See picture.h: clouds, with any layout of points. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,20 +13,20 @@
 
 struct field {
 	char name[32];
-	uint32_t offset, size, count; /* size: of an element */
-	char type;                    /* as PCD has it: I U F */
+	uint32_t offset, size, count; /* size: of one element, bytes */
+	char type;                    /* as PCD names it: I U F */
 	uint8_t datatype;
 };
 
 struct cloud {
 	const struct sim_PointCloud *m;
 	const uint8_t *data;
-	struct field fields[FIELDS_MAX]; /* ascending by offset, and apart */
+	struct field fields[FIELDS_MAX]; /* ascending by offset, without overlaps */
 	unsigned n_fields;
-	const struct field *xyz[3]; /* NULL: it has none */
+	const struct field *xyz[3]; /* NULL: no such field */
 };
 
-/* ---- what it says of itself ---- */
+/* ---- layout ---- */
 
 static const struct {
 	uint32_t size;
@@ -91,8 +91,8 @@ static int cloud_read(struct cloud *c, const struct sim_PointCloud *m, size_t si
 	*c = (struct cloud){ .m = m, .data = sim_PointCloud_data(m, size, &n) };
 	if (!m->point_step || m->row_step < (uint64_t)m->point_step * m->width || (uint64_t)m->row_step * m->height > n)
 		return snprintf(why, PICTURE_WHY,
-				"%u rows of %u points of %u bytes, %u a row, are not what it has: %u bytes", m->height,
-				m->width, m->point_step, m->row_step, n),
+				"%u rows of %u points of %u bytes, %u bytes a row, do not match its %u bytes",
+				m->height, m->width, m->point_step, m->row_step, n),
 		       -EINVAL;
 	if (read_fields(c, size) < 0)
 		return snprintf(why, PICTURE_WHY, "its fields overlap, have no plain name, or are not within a point"),
@@ -117,12 +117,12 @@ static double value_of(const struct field *f, const uint8_t *point)
 		return f64;
 	}
 	if (f->datatype != SIM_POINT_FIELD_FLOAT32)
-		return NAN; /* coordinates are no whole numbers */
+		return NAN; /* coordinates must be floats */
 	memcpy(&f32, at, sizeof(f32));
 	return (double)f32;
 }
 
-/* False: it has no place. */
+/* Returns the point's coordinates; false: not finite. */
 static bool place_of(const struct cloud *c, uint32_t row, uint32_t i, double ret[3])
 {
 	bool there = true;
@@ -144,10 +144,10 @@ static int by_size(const void *a, const void *b)
 }
 
 struct extent {
-	double metres, low, high; /* of most points: how far they are off, and z */
+	double metres, low, high; /* of 49 in 50 points: distance from the sensor, range of z */
 };
 
-/* What one in fifty is beyond does not count. */
+/* Extent of the points without the outermost 2 %. */
 static int find_extent(const struct cloud *c, char why[PICTURE_WHY], struct extent *ret)
 {
 	const size_t all = (size_t)c->m->width * c->m->height;
@@ -193,7 +193,7 @@ static void draw_lines(struct picture *p, double metres)
 			put(p, at, along, metres, grey);
 			put(p, along, at, metres, grey);
 		}
-	for (int i = -4; i <= 4; i++) { /* where the sensor is */
+	for (int i = -4; i <= 4; i++) { /* a cross at the sensor */
 		put(p, i * step, 0, metres, white);
 		put(p, 0, i * step, metres, white);
 	}
@@ -209,7 +209,7 @@ static void draw_points(const struct cloud *c, const struct extent *e, double me
 			if (place_of(c, row, i, at)) {
 				const double part = e->high > e->low ? (e->high - at[2]) / (e->high - e->low) : 0.5;
 
-				/* the darkest ends of the colours would not be seen on black */
+				/* the darkest colours would be invisible on black */
 				picture_colour(0.1 + 0.75 * fmin(1, fmax(0, part)), rgb);
 				put(p, at[0], at[1], metres, rgb);
 			}
@@ -243,7 +243,7 @@ int picture_of_cloud(const struct sim_PointCloud *m, size_t size, uint32_t pixel
 
 /* ---- PCD ---- */
 
-/* fn for each field, and for each gap as a field "_" of bytes. */
+/* Calls fn for each field, and for each gap as a field "_" of bytes. */
 static void each_field(const struct cloud *c, void (*fn)(FILE *to, const struct field *f), FILE *to)
 {
 	uint32_t at = 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What picture.c and picture_cloud.c share. */
+/* Shared by picture.c and picture_cloud.c. */
 #ifndef SIMCTL_PICTURE_PRIVATE_H
 #define SIMCTL_PICTURE_PRIVATE_H
 
 #include "picture.h"
 
-/* 0: red, over yellow and green, 1: blue. What is no number: black. */
+/* Colour for part: 0 red, over yellow and green, to 1 blue; NaN black. */
 void picture_colour(double part, uint8_t ret[3]);
-/* All 0. -ENOMEM. */
+/* Allocates a picture of zeros. -ENOMEM. */
 int picture_room(uint32_t width, uint32_t height, unsigned channels, unsigned bits, char why[PICTURE_WHY],
 		 struct picture *ret);
 

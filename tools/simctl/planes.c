@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contract in planes.h. Anybody can make such a directory, and put anything into it. Thread: main. */
+/* See planes.h. Any user can create such directories, so their content is checked. Thread: main. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@ struct plane {
 	int64_t bytes;
 };
 
-/* ---- what is there ---- */
+/* ---- directories ---- */
 
 static int is_plane(const struct dirent *e)
 {
@@ -37,7 +37,7 @@ static int is_plane(const struct dirent *e)
 	       strspn(digits, "0123456789abcdef") == PLANE_DIGITS;
 }
 
-/* Its one line; false for anything else than a file that the directory's owner has written. */
+/* Reads its one line. False unless it is a regular file owned by the directory's owner, and holds an absolute path. */
 static bool read_owner(int dir, uid_t uid, char *ret, size_t size)
 {
 	int fd = openat(dir, PLANE_OWNER, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
@@ -67,7 +67,7 @@ static int64_t bytes_in(DIR *d)
 	return sum;
 }
 
-/* simd has a runtime directory of its own user alone: nobody can list a simd in another's name. */
+/* simd's runtime directory belongs to its user, so nobody can fake another user's simd. */
 static bool is_owners(const struct plane *p)
 {
 	struct stat st;
@@ -100,7 +100,7 @@ static bool plane_look(const char *name, struct plane *ret)
 
 /* ---- its simd ---- */
 
-/* NULL: it does not answer. */
+/* GetInfo's reply; NULL: no answer. */
 static json_t *get_info(const struct plane *p)
 {
 	char socket[PATH_MAX + 16], *reply = NULL;
@@ -121,7 +121,7 @@ static json_t *get_info(const struct plane *p)
 	return j;
 }
 
-/* A path need not be UTF-8, as JSON must. */
+/* Paths may not be valid UTF-8, which JSON requires. */
 static json_t *text_of(const char *s)
 {
 	char fit[PATH_MAX * 4];
@@ -149,7 +149,7 @@ static void set_pid(json_t *row, json_int_t pid)
 	json_object_set_new(row, "pid", pid > 0 ? json_integer(pid) : json_null());
 }
 
-/* NULL: it has just gone, or no memory. */
+/* Completes the row of a simd that does not answer. NULL: it has just exited, or out of memory. */
 static json_t *silent_row(const struct plane *p, json_t *row)
 {
 	char path[sizeof(p->dir) + 16];
@@ -181,7 +181,7 @@ static json_t *plane_row(const struct plane *p, const json_t *info)
 	return row;
 }
 
-/* Whether the one that answers is the one of this plane; its reply is "" where iox-roudi is somebody else's. */
+/* Whether the simd that answered uses this plane. With an external iox-roudi its reply has "". */
 static bool is_its_simd(const struct plane *p, const json_t *info)
 {
 	const char *plane = json_text(info, "plane");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simd of this machine: each has a directory /dev/shm/simd-XXXXXXXX for its data plane, which its user and group alone can enter,
- * with a file `simd` that names its runtime directory. One that is killed leaves both. Thread: main.
+ * Finds the simds of this machine. Each has a directory /dev/shm/simd-XXXXXXXX for its data plane, which only its user
+ * and group can enter, with a file `simd` that holds the path of its runtime directory. A killed simd leaves both
+ * behind. Thread: main.
  */
 #ifndef SIMCTL_PLANES_H
 #define SIMCTL_PLANES_H
@@ -9,12 +10,12 @@
 #include <jansson.h>
 
 /*
- * Those that this user may see, as {"simds": [...]} in the order of their runtime directories. Each has runtime, user, pid, rigs,
+ * The simds that this user may see, as {"simds": [...]} in the order of their runtime directories. Each has runtime, user, pid, rigs,
  * uptime_ms, memory (bytes that the files of the plane occupy), plane (the directory), status:
  *   running  it answered on its control socket
- *   silent   it did not, within 3 s, and its lock is held; no rigs, uptime_ms null, as pid where it cannot be seen from here
- *   dead     it did not, and nobody holds its lock; no rigs, pid and uptime_ms null
- * Texts are others', see ctl_make_fit(). NULL: no memory. Returns: json_decref().
+ *   silent   no answer within 3 s, but its lock is held; no rigs, uptime_ms null, and pid null if it is not visible from here
+ *   dead     no answer, and its lock is free; no rigs, pid and uptime_ms null
+ * Texts may hold unprintable characters, see ctl_make_fit(). NULL: out of memory. Free with json_decref().
  */
 json_t *planes_find(void);
 

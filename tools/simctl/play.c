@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * play: logs become channels again, as they were live. Time is the log's: the source `play` is chosen and driven, and the former one put
- * back at the end; or the running clock is followed. Thread: main reads keys and shows where it is; the player has two of its own.
+ * play: publishes the messages of logs on their channels. By default it selects the time source `play` and drives the
+ * clock from the log's times, and restores the former source at the end; with --follow it follows the running clock.
+ * Thread: main reads keys and shows the position; the player has two threads of its own.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,7 +25,7 @@
 #define LOOK_MS         100
 #define SHOW_DUR_NS     (NS_PER_S / 5)
 #define TICK_DUR_NS     (10 * NS_PER_MS)
-#define RATE_STEP       1.1 /* of a key, as of rosbag2's player */
+#define RATE_STEP       1.1 /* factor of a key press, as in rosbag2's player */
 #define PRELOAD_DUR_NS  (3 * NS_PER_S)
 #define PRELOAD_DEFAULT 128 /* MiB */
 #define SOURCE_MAX      80
@@ -33,27 +34,27 @@ struct play {
 	struct ctl *c;
 	struct log_reader *readers[MERGE_INPUTS_MAX];
 	unsigned n;
-	int64_t first_ns, last_ns; /* of all logs */
-	int64_t begin_ns, end_ns;  /* that is played */
+	int64_t first_ns, last_ns; /* over all logs */
+	int64_t begin_ns, end_ns;  /* the part that is played */
 	int64_t rate_e6;
-	char former[SOURCE_MAX]; /* source of time; "": it is not ours to put back */
+	char former[SOURCE_MAX]; /* time source to restore; "": none */
 	struct sim_driver *driver;
 	struct merge *merge;
 	struct player_simd *sink;
 	struct player *player;
 	struct play_services services;
-	/* what is shown */
+	/* screen: stdout is a terminal; line: the status line is on it */
 	bool screen, line;
 	int64_t shown_mono_ns;
 	uint64_t shown_published;
 	double per_s;
 	int64_t given_rate_e6;
-	pthread_mutex_t lock; /* of the terminal's last line */
+	pthread_mutex_t lock; /* guards `line` and the output */
 };
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
-/* Under lock. */
+/* Caller holds the lock. */
 static void clear_line(struct play *p)
 {
 	if (p->line)
@@ -80,9 +81,9 @@ static int fail(const char *what, const char *why)
 	return 1;
 }
 
-/* ---- the logs ---- */
+/* ---- logs ---- */
 
-/* A file that does not say how long it is has to be read. */
+/* Finds the first and last time of a log; reads it to its end if it has no index. */
 static int measure(struct play *p, struct log_reader *r, const char *path)
 {
 	const struct log_info *info = log_reader_info(r);
@@ -94,7 +95,7 @@ static int measure(struct play *p, struct log_reader *r, const char *path)
 	if (!info->counted) {
 		for (unsigned damages = 0; damages < 1000 && !simctl_stop && (got = log_reader_next(r, &m)) != 0;) {
 			if (got < 0) {
-				damages++; /* named when it is played */
+				damages++; /* reported when it is played */
 				continue;
 			}
 			first_ns = any && first_ns < m.log_time_ns ? first_ns : m.log_time_ns;
@@ -134,7 +135,7 @@ static int open_logs(struct play *p)
 	if (p->first_ns > p->last_ns)
 		return fail("", "there is nothing to play");
 	if (p->first_ns < 0)
-		return fail("", "the log begins before 1970, or before 0: such a time no clock has");
+		return fail("", "the log begins before 1970, or before 0: no clock can have such a time");
 	return 0;
 }
 
@@ -162,7 +163,7 @@ static int read_times(struct play *p)
 	if (p->end_ns > p->last_ns)
 		p->end_ns = p->last_ns;
 	if (p->begin_ns > p->end_ns)
-		return fail("--start", "that is behind the end");
+		return fail("--start", "that is after the end");
 	return 0;
 }
 
@@ -177,10 +178,11 @@ static int read_options(struct play *p)
 		const char *mid = strstr(a->remaps.v[i], ":=");
 
 		if (!mid || mid == a->remaps.v[i] || !mid[2])
-			return fail(a->remaps.v[i], "--remap wants OLD:=NEW");
+			return fail(a->remaps.v[i], "--remap must be OLD:=NEW");
 	}
 	if (a->follow && a->lockstep)
-		return fail("--follow", "--lockstep drives time; a clock that is followed is driven by somebody else");
+		return fail("--follow",
+			    "--lockstep drives time, and --follow leaves that to another driver: give one of them");
 	return 0;
 }
 
@@ -196,7 +198,7 @@ static int set_source(struct play *p, const char *name, bool quiet)
 	free(text);
 	free(answer);
 	if (r < 0 && !quiet)
-		ctl_fail("the time source `play`");
+		ctl_fail("cannot select the time source `play`");
 	return r;
 }
 
@@ -225,16 +227,17 @@ static int take_time(struct play *p)
 	p->c->unfinished = true;
 	if (set_source(p, "play", false) < 0) {
 		*p->former = '\0';
-		fputs("simctl: who may not choose the source follows the running clock: --follow\n", stderr);
+		fputs("simctl: without permission to select the source, give --follow to follow the running clock\n",
+		      stderr);
 		return 1;
 	}
 	if (sim_driver_acquire(p->c->client, p->c->a.lockstep ? SIM_DRIVER_LOCKSTEP | SIM_DRIVER_FREEWHEEL : 0,
 			       &p->driver) < 0)
-		return ctl_fail("the driver's lease of `play`");
+		return ctl_fail("cannot get the driver's lease of `play`");
 	return 0;
 }
 
-/* Only what is still ours. */
+/* Restores the former time source, unless another one has been chosen meanwhile. */
 static void give_time_back(struct play *p)
 {
 	json_t *reply;
@@ -246,12 +249,13 @@ static void give_time_back(struct play *p)
 	ours = strcmp(json_text(json_object_get(reply, "clock"), "source"), "play") == 0;
 	json_decref(reply);
 	if (ours && set_source(p, p->former, true) < 0)
-		fprintf(stderr, "simctl: the time source is `play` still: `simctl clock source %s` puts it back\n",
+		fprintf(stderr,
+			"simctl: the time source is still `play`: `simctl clock source %s` restores the former one\n",
 			p->former);
 	*p->former = '\0';
 }
 
-/* ---- where it is ---- */
+/* ---- status ---- */
 
 static void show(struct play *p, bool now)
 {
@@ -299,7 +303,7 @@ static json_t *left_out_json(const struct play *p)
 	return list;
 }
 
-/* A line for each channel that was not played, or not whole. */
+/* Prints one line for each channel that was played incompletely or not at all. */
 static void print_left_out(const struct play *p)
 {
 	struct player_simd_left_out l;
@@ -351,7 +355,7 @@ static void report(struct play *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* ---- orders ---- */
+/* ---- control ---- */
 
 static void change_rate(struct play *p, double by)
 {
@@ -361,7 +365,9 @@ static void change_rate(struct play *p, double by)
 		p->services.rate_e6 = (int64_t)e6;
 }
 
-/* The clock's scale is on top of it; a clock that is followed has it already. */
+/*
+ * Sets the player's rate: when driving the clock, multiplied by the clock's scale; a followed clock is scaled already.
+ */
 static void apply_rate(struct play *p)
 {
 	const struct sim_clock_page *page = sim_clock_page(p->c->client);
@@ -407,7 +413,7 @@ static void attend(struct play *p)
 	keys_close();
 }
 
-/* ---- the whole ---- */
+/* ---- start and end ---- */
 
 static int connect_simd(struct play *p)
 {
@@ -474,7 +480,7 @@ static int make_player(struct play *p)
 	};
 	p->given_rate_e6 = p->rate_e6;
 	if (play_services_offer(&p->services, p->c->client, a->name) < 0)
-		say(p, "its services are not offered: another player has them; give --name another");
+		say(p, "the services are not offered, as another player has them: give another --name");
 	apply_rate(p);
 	return 0;
 }
@@ -487,9 +493,9 @@ static int verdict(const struct play *p, int r)
 	player_status(p->player, &st);
 	player_simd_counters(p->sink, &n);
 	if (r == -ENOTCONN)
-		return fail("", "simd is gone: the playing ends here");
+		return fail("", "disconnected from simd: playing ends here");
 	if (r == -EPERM)
-		return fail("", "another time source was chosen: the playing ends here");
+		return fail("", "another time source was chosen: playing ends here");
 	if (r < 0 && r != -ECANCELED)
 		return fail("", *sim_why() ? sim_why() : sim_strerror(r));
 	return st.damages || n.refused || n.bad || n.skipped > n.given;
@@ -527,7 +533,7 @@ static void end(struct play *p)
 	pthread_mutex_destroy(&p->lock);
 }
 
-/* What ends a terminal's session ends the playing in order, too. */
+/* SIGHUP also ends the playing in order. */
 static void on_hangup(int sig)
 {
 	(void)sig;

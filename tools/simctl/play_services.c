@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The player's services, with the names that those of rosbag2 have. See play.h. */
+/* The player's services, named as those of rosbag2's player. See play.h. */
 #include "play.h"
 
 #include "record/pace.h"
@@ -100,8 +100,8 @@ static int on_seek(void *user, struct sim_request *req)
 	char why[100] = "";
 
 	if (r < 0)
-		snprintf(why, sizeof(why), "what is played is %.3f s to %.3f s", (double)s->begin_ns / 1e9,
-			 (double)s->end_ns / 1e9);
+		snprintf(why, sizeof(why), "the part that is played is from %.3f s to %.3f s",
+			 (double)s->begin_ns / 1e9, (double)s->end_ns / 1e9);
 	a = sim_SeekResponse_init(req->response, req->response_capacity, &b);
 	a->success = r == 0;
 	(void)!sim_SeekResponse_message_set(&b, why);

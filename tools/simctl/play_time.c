@@ -11,9 +11,9 @@
 #include <string.h>
 #include <time.h>
 
-#define SECONDS_MAX INT64_C(9000000000) /* of a time in ns */
+#define SECONDS_MAX INT64_C(9000000000) /* of a time in seconds, so that ns fit int64_t */
 
-/* "12.5" up to `end`: ns, of nine places at most, without floating point. */
+/* Parses "12.5" up to `end`, with at most 9 decimal places, into ns, without floating point. */
 static int seconds_parse(const char *s, const char **ret_end, int64_t *ret_ns)
 {
 	uint64_t whole = 0;
@@ -31,7 +31,7 @@ static int seconds_parse(const char *s, const char **ret_end, int64_t *ret_ns)
 	return 0;
 }
 
-/* Z, +01:00, or nothing: seconds to take away. */
+/* Parses Z, +01:00 or nothing; *ret_s: seconds to subtract. */
 static bool zone_parse(const char *s, int64_t *ret_s)
 {
 	uint64_t hours, minutes;

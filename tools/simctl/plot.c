@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plot: numbers of messages as they come, drawn on the terminal; where stdout is none, or as it is asked for, as CSV, as JSON, or as one
- * picture of text. A bounded subscriber a channel. Thread: main.
+ * plot: draws numbers of messages on the terminal as they arrive; if stdout is not a terminal, or on request, prints
+ * CSV, JSON, or one picture of text. One bounded subscriber per channel. Thread: main.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,11 +20,11 @@
 #include "terminal.h"
 #include "timeutil.h"
 
-#define GONE_DUR_NS   (3 * NS_PER_S) /* a restart of simd takes less */
+#define GONE_DUR_NS   (3 * NS_PER_S) /* longer than a restart of simd takes */
 #define WINDOW_DUR_NS (10 * NS_PER_S)
 #define PICTURE_MS    50
-#define DRAIN_DUR_NS  (5 * NS_PER_MS)  /* between looks at several channels */
-#define SLICE_DUR_NS  (50 * NS_PER_MS) /* between looks at one, at the clock and at signals, at the latest */
+#define DRAIN_DUR_NS  (5 * NS_PER_MS)  /* polling interval with several channels */
+#define SLICE_DUR_NS  (50 * NS_PER_MS) /* longest wait with one channel, before the clock and signals are checked */
 #define BATCH_COLUMNS 80
 #define BATCH_ROWS    24
 #define NAME_SIZE     192
@@ -54,14 +54,14 @@ struct plot {
 	struct plot_model model;
 	struct plot_view view;
 	int64_t taken, max, end_mono_ns;
-	int64_t first_sim_ns; /* stamp of the first message since the clock's last jump */
-	bool any;             /* ... there was one */
-	int64_t gone_mono_ns; /* since when simd is; 0: it is there */
+	int64_t first_sim_ns; /* stamp of the first message since the clock last jumped */
+	bool any;             /* first_sim_ns is valid */
+	int64_t gone_mono_ns; /* since when simd has been disconnected; 0: connected */
 };
 
-/* ---- what is plotted ---- */
+/* ---- channels and fields ---- */
 
-/* GetChannel of the channel that the text begins with. NULL: there is none. */
+/* GetChannel's reply for the longest channel name that the text begins with. NULL: no such channel. */
 static json_t *find_channel(struct ctl *c, const char *text, const char **field)
 {
 	char channel[SIM_CHANNEL_MAX + 1];
@@ -72,7 +72,7 @@ static json_t *find_channel(struct ctl *c, const char *text, const char **field)
 	return j;
 }
 
-/* For who has asked to wait. */
+/* Like find_channel(), but with --timeout waits for the channel. */
 static json_t *await_channel(struct plot *p, const char *text, const char **field)
 {
 	json_t *j;
@@ -83,7 +83,7 @@ static json_t *await_channel(struct plot *p, const char *text, const char **fiel
 	return j;
 }
 
-/* 1. */
+/* Prints why the text names no field, and what it could mean. Returns 1. */
 static int say_no_channel(struct ctl *c, const char *text)
 {
 	char channel[SIM_CHANNEL_MAX + 1], list[400] = "none";
@@ -99,7 +99,7 @@ static int say_no_channel(struct ctl *c, const char *text)
 	} else if (!plot_split(text, 0, channel, &field)) {
 		fprintf(stderr, "simctl: %s: give a channel and a field of it, as /imu.linear_acceleration.x\n", text);
 	} else {
-		while (plot_split(text, n, channel, &field)) /* the shortest one */
+		while (plot_split(text, n, channel, &field)) /* ends with the shortest channel name */
 			n++;
 		json_decref(ctl_channel(c, channel));
 	}
@@ -155,14 +155,14 @@ static int add_field(struct plot *p, const char *text)
 	return r;
 }
 
-/* 0, or 1 with a sentence. */
+/* Parses options and fields. Returns 0, or 1 after printing why. */
 static int choose(struct plot *p)
 {
 	const struct args *a = &p->c->a;
 	int r = 0;
 
 	if (line_time_of(a->time_format, &p->time) < 0)
-		return fprintf(stderr, "simctl: --time-format %s: seconds, raw or date\n", a->time_format), 1;
+		return fprintf(stderr, "simctl: --time-format %s: must be seconds, raw or date\n", a->time_format), 1;
 	if (a->csv + a->batch + a->json > 1)
 		return fprintf(stderr, "simctl: --csv, --batch and --json: one of them\n"), 1;
 	if (a->fields.n > PLOT_SERIES_MAX)
@@ -177,7 +177,7 @@ static int choose(struct plot *p)
 
 /* ---- values ---- */
 
-/* In as few digits as read back to the same. */
+/* In the fewest digits that read back to the same value. */
 static void print_float(double v, bool is_float32)
 {
 	char text[SHORTEST_ROOM];
@@ -193,7 +193,10 @@ static bool number_of(const struct field *f, const struct sim_message *m, double
 	return sim_field_get(&f->path, m->body, m->body_size, &v) == 0 && sim_field_number(&v, 0, ret) == 0;
 }
 
-/* Nothing where the message has no such element; not finite, in JSON: null. */
+/*
+ * An element that the message does not have prints as nothing (JSON: null), a value that is not finite as nan or inf
+ * (JSON: null).
+ */
 static void print_value(const struct plot *p, const struct field *f, const struct sim_message *m)
 {
 	const struct sim_field *last = f->path.step[f->path.n - 1].field;
@@ -208,7 +211,7 @@ static void print_value(const struct plot *p, const struct field *f, const struc
 		print_float(v, last->kind == SIM_KIND_FLOAT32);
 	else if (last->kind == SIM_KIND_BOOL)
 		putchar(v != 0 ? '1' : '0');
-	else /* all digits of an integer */
+	else /* integers with all their digits */
 		(void)sim_msg_to_json(p->source[f->source].type, m->body, m->body_size, &o, json_to_file, stdout);
 }
 
@@ -250,7 +253,7 @@ static void print_json(const struct plot *p, unsigned source, const struct sim_m
 	puts("}}");
 }
 
-/* ---- taking ---- */
+/* ---- receiving ---- */
 
 static void look_at_clock(struct plot *p)
 {
@@ -308,7 +311,7 @@ static void take_all(struct plot *p)
 		fflush(stdout);
 }
 
-/* The view says so on the screen; elsewhere it is said once. */
+/* Notes whether simd is connected. The screen shows it; elsewhere a disconnection is reported once. */
 static void look_at_simd(struct plot *p)
 {
 	const enum sim_client_state state = sim_client_state(p->c->client);
@@ -320,7 +323,10 @@ static void look_at_simd(struct plot *p)
 	p->gone_mono_ns = !gone ? 0 : p->gone_mono_ns ? p->gone_mono_ns : mono_now_ns();
 }
 
-/* For good; or whoever waits for so many messages waits for it no longer. */
+/*
+ * Whether the client has failed for good, or, with a number of messages to wait for, simd has been gone for
+ * GONE_DUR_NS.
+ */
 static bool given_up(const struct plot *p)
 {
 	return sim_client_state(p->c->client) == SIM_CLIENT_FAILED ||
@@ -332,7 +338,7 @@ static bool goes_on(const struct plot *p)
 	return !simctl_stop && !p->view.quit && p->taken < p->max && mono_now_ns() < p->end_mono_ns && !given_up(p);
 }
 
-/* The exit code; what is missing is told. */
+/* The exit code; reports missing messages. */
 static int done(const struct plot *p)
 {
 	if (p->taken == p->max || p->view.quit || simctl_stop || ctl_unread())
@@ -402,7 +408,7 @@ static bool window_full(const struct plot *p)
 	       plot_model_end(&p->model) - p->first_sim_ns >= p->model.window_dur_ns;
 }
 
-/* 0, or 1 with a sentence. */
+/* Waits for messages. Returns 0, or 1 after printing why. */
 static int wait_some(struct plot *p)
 {
 	int r;
@@ -413,7 +419,7 @@ static int wait_some(struct plot *p)
 	return r < 0 && r != -ESTALE ? ctl_fail(p->source[0].name) : 0;
 }
 
-/* Without the blanks at the ends of lines. */
+/* Prints without trailing blanks. */
 static int print_picture(struct plot *p)
 {
 	const struct screen s = ctl_screen();
@@ -456,8 +462,6 @@ static int print_all(struct plot *p)
 		r = print_picture(p);
 	return r ? r : done(p);
 }
-
-/* ---- */
 
 int cmd_plot(struct ctl *c)
 {

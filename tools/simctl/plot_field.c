@@ -8,7 +8,7 @@
 
 bool plot_split(const char *text, unsigned nth, char channel[SIM_CHANNEL_MAX + 1], const char **field)
 {
-	const size_t len = strcspn(text, "["); /* no channel's name has one */
+	const size_t len = strcspn(text, "["); /* names of channels hold no [ */
 
 	for (size_t i = len; i-- > 1;) {
 		if (text[i] != '.' || i > SIM_CHANNEL_MAX || !text[i + 1] || nth--)
@@ -21,7 +21,7 @@ bool plot_split(const char *text, unsigned nth, char channel[SIM_CHANNEL_MAX + 1
 	return false;
 }
 
-/* ---- what there is ---- */
+/* ---- list of fields ---- */
 
 struct list {
 	char *text;
@@ -68,9 +68,9 @@ void plot_field_list(const struct sim_type *type, char *ret, size_t size)
 	add_fields(&l, type, "", 1);
 }
 
-/* ---- the one ---- */
+/* ---- one field ---- */
 
-/* NULL: a number. */
+/* What the field is instead of a number; NULL: it is a number. */
 static const char *what_else(const struct sim_field_path *path)
 {
 	const struct sim_field *f = path->step[path->n - 1].field;

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LEAST    1e-300 /* what is nearer to 0 is 0 */
-#define GREATEST 1e307  /* so that the distance of two values is a number */
+#define LEAST    1e-300 /* values closer to 0 count as 0 */
+#define GREATEST 1e307  /* keeps the difference of two values finite */
 
 int plot_model_series(struct plot_model *m, const char *name, const char *unit)
 {
@@ -32,7 +32,7 @@ void plot_model_finish(struct plot_model *m)
 	m->n = 0;
 }
 
-/* ---- taking in ---- */
+/* ---- samples ---- */
 
 static void jump(struct plot_model *m, int64_t to_sim_ns)
 {
@@ -80,11 +80,11 @@ void plot_model_zoom(struct plot_model *m, bool longer)
 {
 	int64_t dur = longer ? plot_nice_ns(m->window_dur_ns + 1) : plot_nice_ns((m->window_dur_ns * 2 + 4) / 5);
 
-	/* 2 of 5, 1 of 2, and of 10 the 4 that becomes 5 */
+	/* from 5 to 2, from 2 to 1, and from 10 to 4, which is rounded up to 5 */
 	m->window_dur_ns = dur < PLOT_WINDOW_MIN ? PLOT_WINDOW_MIN : dur > PLOT_WINDOW_MAX ? PLOT_WINDOW_MAX : dur;
 }
 
-/* ---- looking ---- */
+/* ---- window ---- */
 
 int64_t plot_model_end(const struct plot_model *m)
 {
@@ -163,7 +163,7 @@ static double bounded(double v)
 	return v > GREATEST ? GREATEST : v < -GREATEST ? -GREATEST : v;
 }
 
-/* All that is looked at; false: nothing is. */
+/* Range of all values in the window; false: no values. */
 static bool extent(const struct plot_model *m, double *ret_low, double *ret_high)
 {
 	bool any = false;
@@ -187,7 +187,7 @@ struct plot_axis plot_model_axis(const struct plot_model *m, unsigned ticks)
 	if (extent(m, &a.low, &a.high)) {
 		a.low = bounded(a.low);
 		a.high = bounded(a.high);
-		if (a.high - a.low <= fabs(a.high) * 1e-12 + LEAST) { /* one value lies in the middle */
+		if (a.high - a.low <= fabs(a.high) * 1e-12 + LEAST) { /* a constant value is centred */
 			double half = fabs(a.high) > LEAST ? fabs(a.high) / 10 : 1;
 
 			a.low = bounded(a.low - half);

@@ -26,7 +26,7 @@ void plot_raster_finish(struct plot_raster *r)
 	r->dots = NULL;
 }
 
-/* Of the character in which the dot is. */
+/* Bit of the dot within its character. */
 static uint8_t bit_of(long x, long y)
 {
 	static const uint8_t bits[4][2] = { { 0x01, 0x08 }, { 0x02, 0x10 }, { 0x04, 0x20 }, { 0x40, 0x80 } };
@@ -48,7 +48,7 @@ void plot_raster_dot(struct plot_raster *r, double x, double y, uint8_t owner)
 	r->owner[at] = owner;
 }
 
-/* The part from left to right edge, and no steeper than dots can show. */
+/* Clips the line to the left and right edges, and limits its slope to what dots can show. */
 static int clip(const struct plot_raster *r, double *x0, double *y0, double *x1, double *y1)
 {
 	const double right = 2 * r->columns - 1, far = 8.0 * r->rows + 8;

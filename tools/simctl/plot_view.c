@@ -14,11 +14,11 @@
 #include "timeutil.h"
 
 #define VALUE_MAX  16
-#define TICK_LINES 4 /* between two numbers of the value axis, about */
+#define TICK_LINES 4 /* lines between two numbers of the value axis, roughly */
 #define LABEL_MAX  32
 #define NAME_LEAST 8
 
-/* Where the drawing area is. */
+/* Position of the drawing area. */
 struct area {
 	int row, column, columns, rows;
 	int64_t begin_sim_ns, end_sim_ns;
@@ -54,7 +54,7 @@ static void put_code(struct plot_frame *f, int row, int column, uint32_t code, e
 		f->cell[row * f->columns + column] = (struct plot_cell){ code, (uint8_t)tone };
 }
 
-/* Printable UTF-8; the column behind it. */
+/* Draws printable UTF-8; returns the column after it. */
 static int put_text(struct plot_frame *f, int row, int column, const char *text, enum top_tone tone)
 {
 	const size_t len = strlen(text);
@@ -121,9 +121,9 @@ int plot_frame_run(const struct plot_frame *f, int row, int column, char *text, 
 	return column;
 }
 
-/* ---- above ---- */
+/* ---- title and legend ---- */
 
-/* "12.340", with as many places as the step has. */
+/* "12.340", with as many decimal places as the step needs. */
 static int time_label(int64_t sim_ns, int64_t step_ns, char text[STAMP_FORMAT_MAX])
 {
 	int places = 0;
@@ -153,7 +153,7 @@ static void draw_title(const struct plot_view *v, const struct plot_model *m, st
 		putf(f, 0, at, TOP_WARN, "  the clock has jumped to %s s", to);
 }
 
-struct values { /* of the legend, a line each, all as wide as the widest */
+struct values { /* the legend's values, one line per field, all as wide as the widest */
 	char text[PLOT_SERIES_MAX][3][VALUE_MAX];
 	int width[3];
 	int unit, name;
@@ -181,7 +181,7 @@ static void measure(const struct plot_model *m, struct values *w)
 	}
 }
 
-/* As the lines look. */
+/* Draws a sample of the curve's dash pattern; returns the column after it. */
 static int draw_sample(struct plot_frame *f, int row, uint8_t dash, enum top_tone tone)
 {
 	for (int i = 0; i < 4; i++)
@@ -269,7 +269,7 @@ static void draw_value_axis(const struct area *a, struct plot_frame *f)
 	}
 }
 
-/* Between two numbers there is room for another half. */
+/* Step between two labels of the time axis, with space for half a label between them. */
 static int64_t time_step(const struct area *a)
 {
 	const int64_t span = a->end_sim_ns - a->begin_sim_ns;
@@ -300,9 +300,9 @@ static void draw_time_axis(const struct area *a, struct plot_frame *f)
 	}
 }
 
-/* ---- lines ---- */
+/* ---- curves ---- */
 
-/* A sample between two gaps is a dot. */
+/* A sample between two gaps is drawn as a dot. */
 static void draw_series(const struct area *a, const struct plot_series *s, struct plot_raster *r, uint8_t owner,
 			uint8_t dash)
 {
@@ -338,7 +338,7 @@ static int draw_lines(const struct plot_view *v, const struct area *a, const str
 
 	if (err < 0)
 		return err;
-	for (unsigned i = m->n; i-- > 0;) /* the first one on top */
+	for (unsigned i = m->n; i-- > 0;) /* drawn last to first, so that the first is on top */
 		draw_series(a, &m->series[i], &r, (uint8_t)(TOP_SERIES + (int)i), v->colours ? 0xff : dashes[i]);
 	draw_jump(a, m, f);
 	for (int row = 0; row < a->rows; row++)
@@ -350,9 +350,9 @@ static int draw_lines(const struct plot_view *v, const struct area *a, const str
 	return 0;
 }
 
-/* ---- all ---- */
+/* ---- picture ---- */
 
-/* False: it has no room. */
+/* Divides the screen. False: not enough room. */
 static bool place(const struct plot_view *v, const struct plot_model *m, const struct plot_frame *f, struct area *ret)
 {
 	struct area a = { .row = 1 + (int)m->n };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The picture of `plot`, as characters with tones: a title, a line a field with its values, the lines in braille with their axes, and keys.
- * Thread: main.
+ * Draws `plot` as characters with tones: a title, one line per field with its values, the curves in braille with their
+ * axes, and the keys. Thread: main.
  */
 #ifndef SIMCTL_PLOT_VIEW_H
 #define SIMCTL_PLOT_VIEW_H
@@ -13,7 +13,7 @@
 #include "top_state.h"
 
 struct plot_cell {
-	uint32_t code; /* a code point */
+	uint32_t code; /* Unicode code point */
 	uint8_t tone;  /* enum top_tone; TOP_SERIES + i: the i-th line's colour */
 };
 
@@ -22,20 +22,23 @@ struct plot_frame {
 	struct plot_cell *cell; /* row by row */
 };
 
-/* 0, -EINVAL: no room; -ENOMEM. */
+/* 0; -EINVAL: no rows or columns; -ENOMEM. */
 int plot_frame_init(struct plot_frame *f, int columns, int rows);
-void plot_frame_finish(struct plot_frame *f); /* all zero is fine */
-/* What of a row has one tone, from a column on, as UTF-8; the column behind it, which is f->columns at its end. text: room for 4 columns + 1. */
+void plot_frame_finish(struct plot_frame *f); /* a zeroed frame is fine */
+/*
+ * Copies the cells from `column` on that share one tone, as UTF-8, and returns the column after them (f->columns at the
+ * row's end). text: room for 4 columns + 1.
+ */
 int plot_frame_run(const struct plot_frame *f, int row, int column, char *text, enum top_tone *ret);
 
 struct plot_view {
-	bool colours; /* else lines are told apart by their dashes */
+	bool colours; /* false: curves differ by their dashes */
 	bool keys;    /* the last line names the keys */
 	bool quit;
-	const char *why; /* why there is no simd; "" or NULL: there is one */
+	const char *why; /* why simd is disconnected; "" or NULL: connected */
 };
 
-/* As much as has room. 0, -ENOMEM. */
+/* Draws as much as fits. 0, -ENOMEM. */
 int plot_draw(const struct plot_view *v, const struct plot_model *m, struct plot_frame *f);
 void plot_key(struct plot_view *v, struct plot_model *m, int key);
 

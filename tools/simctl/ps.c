@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ps: the simd of this machine. Thread: main. */
+/* ps: lists the simds of this machine. Thread: main. */
 #include <stdio.h>
 
 #include "planes.h"
@@ -34,7 +34,7 @@ static void join_rigs(json_t *simd)
 	json_object_set_new(simd, "rigs", text ? text : json_string("-"));
 }
 
-/* For the table, and for --names. */
+/* Texts of the table's cells and of --names. */
 static void make_cells(json_t *reply)
 {
 	json_t *simd;
@@ -51,7 +51,7 @@ static int ps_once(struct ctl *c)
 {
 	json_t *reply;
 
-	ctl_begin_wait(c); /* each simd is asked */
+	ctl_begin_wait(c); /* asks each simd in turn */
 	reply = planes_find();
 	ctl_end_wait();
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pub: messages from JSON, of an argument or of lines of stdin. Thread: main. */
+/* pub: publishes messages given as JSON in an argument or in lines of stdin. Thread: main. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,19 +19,19 @@ struct pub {
 	struct ctl *c;
 	const struct sim_type *type;
 	struct sim_publisher *p;
-	uint8_t *body; /* of `room` bytes */
+	uint8_t *body; /* room bytes */
 	size_t room, size;
 	char frame[SIM_FRAME_ID_MAX + 1];
-	char *line; /* of stdin */
+	char *line; /* read from stdin */
 	size_t line_room;
 	unsigned long long n_line;
-	int64_t next_mono_ns;                     /* with a rate */
-	unsigned long long sent, failed, unheard; /* unheard: nobody had subscribed */
+	int64_t next_mono_ns;                     /* with --rate: when the next message is due */
+	unsigned long long sent, failed, unheard; /* unheard: published without a subscriber or bridge */
 };
 
 /* ---- a message ---- */
 
-/* What `echo --json` prints has the message in it, and its frame. */
+/* Extracts the message, and its frame_id, from an object that `echo --json` printed. NULL: it is not one. */
 static char *unwrap(struct pub *p, const char *text)
 {
 	const bool is_own = sim_field_find(p->type, "message", &(struct sim_field_path){ .n = 0 }) == 0;
@@ -46,7 +46,7 @@ static char *unwrap(struct pub *p, const char *text)
 	return ret;
 }
 
-/* Into p->body, whose room grows as it needs. */
+/* Parses into p->body, which grows as needed. */
 static int parse(struct pub *p, const char *text)
 {
 	char *inner = unwrap(p, text);
@@ -70,7 +70,7 @@ static bool blank(const char *text)
 	return !text[strspn(text, " \t\r\n")];
 }
 
-/* The next line that is not empty. 1; 0: that was all. */
+/* Reads the next line that is not empty. Returns 1; 0: end of input. */
 static int next_line(struct pub *p)
 {
 	do {
@@ -102,8 +102,9 @@ static int advertise(struct pub *p)
 }
 
 /*
- * unknown: what stands for that, as in the seconds after simd's start. Whom simd counts is there a moment later in the data plane, where
- * a message reaches it.
+ * Whether a subscriber or a bridge gets the messages. unknown: the answer while simd's count is unknown, as in the
+ * seconds after its start. A subscriber that simd counts is connected in the data plane a moment later, so both are
+ * checked.
  */
 static bool somebody(const struct pub *p, bool unknown)
 {
@@ -113,7 +114,7 @@ static bool somebody(const struct pub *p, bool unknown)
 	       sim_publisher_bridges(p->p).connected;
 }
 
-/* --wait. False: the time is over, or a signal came. */
+/* For --wait. Returns false at the time-out, or if a signal came. */
 static bool wait_for_somebody(const struct pub *p)
 {
 	const int64_t end = p->c->a.timeout_dur_ns ? mono_now_ns() + p->c->a.timeout_dur_ns : INT64_MAX;
@@ -129,7 +130,7 @@ static bool wait_for_somebody(const struct pub *p)
 	return true;
 }
 
-/* What failed is told, and counted; who publishes at a rate goes on. */
+/* Counts a failure, and reports the first one. Publishing goes on. */
 static void tell(struct pub *p, int r, enum sim_reason reason)
 {
 	p->failed++;
@@ -157,18 +158,19 @@ static int publish(struct pub *p)
 	if (*p->frame)
 		snprintf(slot->frame_id, sizeof(slot->frame_id), "%s", p->frame);
 	p->unheard += !somebody(p, true);
-	ctl_begin_wait(p->c); /* a lossless bridge may take as long as it likes */
+	ctl_begin_wait(p->c); /* a lossless bridge may take any time */
 	r = sim_publish_sync(p->p, slot, NULL, &reason);
 	ctl_end_wait();
 	p->sent++;
-	if (r < 0 && !(r == -EIO && reason == SIM_REASON_NO_BRIDGE)) /* programs of this machine have had it */
+	/* without a bridge, local subscribers have still received it */
+	if (r < 0 && !(r == -EIO && reason == SIM_REASON_NO_BRIDGE))
 		tell(p, r, reason);
 	return 0;
 }
 
 /* ---- the command ---- */
 
-/* Until the next one is due. False: a signal came. */
+/* Waits until the next message is due. False: a signal came. */
 static bool pace(struct pub *p)
 {
 	const double hz = p->c->a.hz;
@@ -183,7 +185,7 @@ static bool pace(struct pub *p)
 	return left <= 0 ? !simctl_stop : ctl_pause(left);
 }
 
-/* The argument's message, once, or as often as is asked for. */
+/* Publishes the argument's message, once or at the rate. */
 static int publish_one(struct pub *p)
 {
 	const struct args *a = &p->c->a;
@@ -207,7 +209,7 @@ static int publish_lines(struct pub *p)
 	return r;
 }
 
-/* --type, else the channel's. */
+/* The type given with --type, else the channel's. */
 static int find_type(struct pub *p)
 {
 	const struct args *a = &p->c->a;

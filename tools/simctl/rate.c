@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hz and bw, from the counters that publishers keep; hz also receives, for the time between messages, and delay, which
- * receives. A line a window and channel until -n windows have passed or a signal came. Thread: main.
+ * hz and bw use the counters that publishers keep; hz also receives, for the time between messages; delay only
+ * receives. Prints one line per window and channel until -n windows have passed or a signal came. Thread: main.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,23 +12,23 @@
 #include "simctl.h"
 #include "timeutil.h"
 
-#define SLICE_DUR_NS (50 * NS_PER_MS) /* between looks for a signal */
-#define DRAIN_DUR_NS (5 * NS_PER_MS)  /* a queue of 64 holds what comes meanwhile, up to 12 kHz */
+#define SLICE_DUR_NS (50 * NS_PER_MS) /* interval between checks for a signal */
+#define DRAIN_DUR_NS (5 * NS_PER_MS)  /* the queue of 64 messages then suffices up to 12 kHz */
 
 struct count {
 	double messages, bytes, mono_ns;
 };
 
-struct spread { /* of the times between messages as they were published, ms */
+struct spread { /* statistics of the times between messages' publishing, ms */
 	double n, mean, m2, min, max;
 };
 
-struct meter { /* of one channel */
+struct meter { /* one channel */
 	json_t *channel;
 	const char *name;
 	struct count old, now;
 	struct sim_subscriber *s; /* NULL: bw */
-	int64_t last_mono_ns;     /* 0: none, or messages were missed since */
+	int64_t last_mono_ns;     /* 0: no previous message, or messages were missed since */
 	uint64_t lost;
 	struct spread spread;
 };
@@ -124,7 +124,7 @@ static int meter_init(struct ctl *c, bool bytes, const char *name, struct meter 
 {
 	struct sim_subscriber_options o = { .size = sizeof(o), .depth = 64 };
 
-	m->channel = ctl_channel(c, name); /* for its full name */
+	m->channel = ctl_channel(c, name); /* gives its full name */
 	if (!m->channel)
 		return 1;
 	m->name = json_text(json_object_get(m->channel, "channel"), "name");
@@ -194,7 +194,7 @@ int cmd_bw(struct ctl *c)
 	return rate(c, true);
 }
 
-struct delays { /* of one window, ns */
+struct delays { /* in one window, ns */
 	int64_t n, sim_sum, sim_min, sim_max, wall_sum, wall_min, wall_max;
 };
 
@@ -254,7 +254,7 @@ static int collect(struct ctl *c, struct sim_subscriber *s, struct delays *d)
 int cmd_delay(struct ctl *c)
 {
 	struct sim_subscriber_options o = { .size = sizeof(o), .depth = 64 };
-	json_t *channel = ctl_channel(c, c->a.channel); /* a name with a mistake would be waited for */
+	json_t *channel = ctl_channel(c, c->a.channel); /* subscribing to a mistyped name would wait forever */
 	struct sim_subscriber *s;
 	int r;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record: what is published becomes a log, all of it or what matches, until it is interrupted; or the last seconds of it, when somebody
- * asks for them. Thread: main receives, writes and shows; services wait for it.
+ * record: writes what is published into a log: all channels, or those that match, until it is interrupted; or on
+ * request the last seconds only. Thread: main writes and shows; record-in receives; services wait for main.
  */
 #include "record.h"
 
@@ -25,22 +25,22 @@
 #include "record_backlog.h"
 #include "timeutil.h"
 
-#define LOOK_DUR_NS   (NS_PER_S / 5) /* for channels that are new */
+#define LOOK_DUR_NS   (NS_PER_S / 5) /* interval between looks for new channels */
 #define SCREEN_DUR_NS (NS_PER_S / 5)
-#define LINE_DUR_NS   (10 * NS_PER_S)   /* between lines that go to no terminal */
-#define REST_MS       1                 /* with nothing to do: a queue takes 256 messages meanwhile */
-#define DUMP_BYTES    ((size_t)1 << 20) /* before the next look at what has come */
-#define LAST_ROUNDS   5                 /* a full queue of each channel, whatever is published meanwhile */
-#define SHOWN_MAX     4                 /* channels with losses, in the line */
+#define LINE_DUR_NS   (10 * NS_PER_S)   /* between status lines if stdout is not a terminal */
+#define REST_MS       1                 /* wait when idle; a queue holds the messages of that time, 256 */
+#define DUMP_BYTES    ((size_t)1 << 20) /* written of a dump before messages are received again */
+#define LAST_ROUNDS   5                 /* enough to empty a full queue of each channel while more is published */
+#define SHOWN_MAX     4                 /* channels with losses that are named in the status line */
 
 struct recorder {
 	struct ctl *c;
 	struct recording *recording;
 	struct record_channels *channels;
-	struct record_services *services; /* NULL: another recorder has them */
+	struct record_services *services; /* NULL: another recorder offers these names */
 	char stem[RECORDING_STEM_MAX + 1];
 	bool screen, line, gone, directory;
-	bool dumping, asked; /* what the ring has is being written; a service waits for it */
+	bool dumping, asked; /* dumping: the ring is being written; asked: a service waits for that */
 	uint64_t dumped_from;
 	size_t backlog_bytes;
 	int64_t looked_mono_ns, shown_mono_ns, flushed_mono_ns;
@@ -61,7 +61,7 @@ static void on_hangup(int sig)
 	simctl_stop = 1;
 }
 
-/* What ends a terminal's session ends the recording in order, too. */
+/* Signals that end a terminal's session also end the recording in order. */
 static void catch_more_signals(void)
 {
 	struct sigaction t = { .sa_handler = on_trigger }, h = { .sa_handler = on_hangup };
@@ -71,7 +71,7 @@ static void catch_more_signals(void)
 	sigaction(SIGQUIT, &h, NULL);
 }
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
 static void say(void *arg, const char *text)
 {
@@ -118,7 +118,7 @@ static int read_name(struct recorder *rec, struct recording_options *o)
 		return fail(rec, "--out: the name must end in .mcap, .bag or .record, or in a slash");
 	if (n > RECORDING_STEM_MAX)
 		return fail(rec, "--out: the name is too long");
-	if (dir) /* its file is named when it is made */
+	if (dir) /* the file is named when it is created */
 		snprintf(rec->stem, sizeof(rec->stem), "%s", out);
 	else if (out)
 		snprintf(rec->stem, sizeof(rec->stem), "%.*s", n, out);
@@ -150,7 +150,7 @@ static int read_encoding(struct recorder *rec, struct recording_options *o)
 	if (compression < 0)
 		return fail(rec, "--compression is none, lz4, zstd or bz2");
 	if (rosbag2_dir_named(a->out) && kind != CODEC_ROS2 && kind != CODEC_NATIVE)
-		return fail(rec, "a directory is rosbag2's, which takes the encodings ros2 and native");
+		return fail(rec, "a directory is a log of rosbag2, which takes only the encodings ros2 and native");
 	o->kind = (enum codec_kind)kind;
 	o->compression = (enum log_compression)compression;
 	if (o->kind == CODEC_PACKED && o->compression == LOG_COMPRESSION_ZSTD)
@@ -182,7 +182,7 @@ static int read_bounds(struct recorder *rec, struct recording_options *o)
 	return 0;
 }
 
-/* ---- the parts ---- */
+/* ---- parts ---- */
 
 static int connect_simd(struct recorder *rec)
 {
@@ -193,7 +193,7 @@ static int connect_simd(struct recorder *rec)
 	return ctl_connect_as(rec->c, &o) < 0 ? ctl_fail(NULL) : 0;
 }
 
-/* rosbag2's directory, where one is named; its first file gives the stem. */
+/* Creates rosbag2's directory, if one is given; the name of its first file gives the stem. */
 static int make_directory(struct recorder *rec)
 {
 	char file[RECORDING_PATH_SIZE], why[1000] = "";
@@ -207,7 +207,10 @@ static int make_directory(struct recorder *rec)
 	return 0;
 }
 
-/* Whether a file can be made there: said now, not when the first message is lost. It has no message, and so is removed again. */
+/*
+ * Checks that a file can be created now, not when the first message would be lost. A file without messages is removed
+ * again.
+ */
 static int try_file(struct recorder *rec)
 {
 	char why[RECORDING_PATH_SIZE + 1000] = "";
@@ -250,7 +253,7 @@ static int make_recording(struct recorder *rec, struct recording_options *o)
 	return 0;
 }
 
-/* Whether there are patterns that no channel has matched: those are named. */
+/* Reports the patterns that no channel has matched. Returns whether there are any. */
 static bool name_unmatched(struct recorder *rec, bool ended)
 {
 	json_t *reply = NULL;
@@ -304,24 +307,24 @@ static int make_channels(struct recorder *rec)
 		r = record_channels_look(rec->channels);
 	if (r < 0)
 		return fail(rec, *sim_why() ? sim_why() : sim_strerror(r));
-	unmatched = name_unmatched(rec, false); /* both are said */
+	unmatched = name_unmatched(rec, false); /* evaluated first: both are reported */
 	left_out = is_anything_left_out(rec);
 	if ((unmatched || left_out) && a->strict)
-		return fail(rec, "not all of what was asked for can be recorded (--strict)");
+		return fail(rec, "not all requested channels can be recorded (--strict)");
 	r = record_channels_start(rec->channels);
 	if (r < 0)
 		return fail(rec, sim_strerror(r));
 	if (record_services_create(rec->c->client, a->name, &rec->services) < 0) {
-		snprintf(text, sizeof(text), "its services are not offered (--name gives them another name): %s",
-			 sim_why());
+		snprintf(text, sizeof(text),
+			 "the recorder's services are not offered (--name gives them another name): %s", sim_why());
 		say(rec, text);
 	}
 	return 0;
 }
 
-/* ---- where it is ---- */
+/* ---- status ---- */
 
-/* " lost 12 (/a 10, /b 2)"; "" if nothing is. */
+/* " lost 12 (/a 10, /b 2)"; "" without losses. */
 static void losses_text(const struct recorder *rec, char *ret, size_t size)
 {
 	struct recording_channel_stats st;
@@ -425,7 +428,7 @@ static void print_summary(const struct recorder *rec, const struct recording_sta
 	printf("%" PRIu64 " messages, %" PRIu64 " lost, %.1f MB in %u file%s%s%s\n", st->messages, st->lost,
 	       (double)st->bytes / 1e6, st->files, st->files == 1 ? "" : "s", *st->path ? ": " : "", st->path);
 	if (undated)
-		printf("  %" PRIu64 " came too late for the time of their publishing\n", undated);
+		printf("  %" PRIu64 " came so late that the time of their publishing is not known\n", undated);
 	print_losses(rec);
 	print_left_out(rec);
 }
@@ -455,7 +458,7 @@ static void summarize(struct recorder *rec)
 
 /* ---- recording ---- */
 
-/* Of what was published before an order. */
+/* Records what was published before an order. */
 static void catch_up(struct recorder *rec)
 {
 	for (unsigned i = 0; i < LAST_ROUNDS && record_channels_catch_up(rec->channels) > 0; i++)
@@ -471,7 +474,7 @@ static void end_dump(struct recorder *rec, int r, const char *text)
 	show(rec, true);
 }
 
-/* What the ring has goes into a file, between messages that come. asked: by a service, which waits. */
+/* Begins to write the ring to a file, while messages continue to be received. asked: a service waits for the result. */
 static void begin_dump(struct recorder *rec, bool asked)
 {
 	struct recording_stats st;
@@ -482,7 +485,7 @@ static void begin_dump(struct recorder *rec, bool asked)
 	catch_up(rec);
 	recording_stats(rec->recording, &st);
 	if (!st.ring_only) {
-		end_dump(rec, -EALREADY, "nothing is kept back, all is recorded already");
+		end_dump(rec, -EALREADY, "nothing to dump: all is recorded already");
 		return;
 	}
 	rec->dumping = true;
@@ -504,7 +507,7 @@ static void go_on_dumping(struct recorder *rec)
 	recording_stats(rec->recording, &st);
 	if (r == 0)
 		snprintf(text, sizeof(text), "%" PRIu64 " messages into %s%s", st.messages - rec->dumped_from,
-			 *st.path ? st.path : "no file", rec->c->a.trigger ? "" : ", recording goes on");
+			 *st.path ? st.path : "no file", rec->c->a.trigger ? "" : ", recording continues");
 	end_dump(rec, r, text);
 }
 
@@ -552,7 +555,7 @@ static void obey_services(struct recorder *rec)
 	record_services_answer(rec->services, r, text);
 }
 
-/* Said once each way; nothing is recorded meanwhile. False: it does not come back. */
+/* Reports once when simd disconnects or reconnects; nothing is recorded in between. False: it will not reconnect. */
 static bool look_at_simd(struct recorder *rec)
 {
 	enum sim_client_state state = sim_client_state(rec->c->client);
@@ -563,13 +566,13 @@ static bool look_at_simd(struct recorder *rec)
 		return false;
 	}
 	if (gone != rec->gone)
-		say(rec, gone ? "disconnected from simd: recording goes on when it is back"
-			      : "simd is back, recording goes on");
+		say(rec, gone ? "disconnected from simd: recording continues when simd is back"
+			      : "simd is back, recording continues");
 	rec->gone = gone;
 	return true;
 }
 
-/* False: the end. */
+/* False: the recording ends. */
 static bool look(struct recorder *rec)
 {
 	int64_t now = mono_now_ns();
@@ -579,12 +582,15 @@ static bool look(struct recorder *rec)
 	if (!look_at_simd(rec))
 		return false;
 	if (!rec->gone)
-		(void)!record_channels_look(rec->channels); /* next time, if it could not be asked */
+		(void)!record_channels_look(rec->channels); /* on an error, again at the next look */
 	rec->looked_mono_ns = mono_now_ns();
 	return true;
 }
 
-/* A kill takes a second at most; and messages that wait do not wait for others. Errors are said by the recording. */
+/*
+ * Writes out buffered data at intervals, so that a kill loses at most a second of messages. The recording reports
+ * errors.
+ */
 static void flush(struct recorder *rec)
 {
 	int64_t now = mono_now_ns();
@@ -689,7 +695,7 @@ int cmd_record(struct ctl *c)
 	record_channels_destroy(rec.channels);
 	if (rec.recording)
 		(void)!recording_destroy(rec.recording, NULL, 0);
-	if (rec.directory) /* nothing was recorded */
+	if (rec.directory) /* removes it if nothing was recorded */
 		(void)!rosbag2_dir_finish(c->a.out, NULL, 0);
 	codec_apollo_finish(&apollo);
 	return r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the command `record`, its channels and its services share. */
+/* Shared by the command `record`, its channels and its services. */
 #ifndef SIMCTL_RECORD_H
 #define SIMCTL_RECORD_H
 
@@ -12,37 +12,44 @@
 struct record_channels;
 
 struct record_channels_options {
-	struct sim_client *client;   /* keeps */
-	struct recording *recording; /* keeps */
+	struct sim_client *client;   /* borrowed */
+	struct recording *recording; /* borrowed */
 	struct record_match match;
-	size_t backlog_bytes; /* of what is received and not recorded yet, record_backlog.h; 0: its default */
+	size_t backlog_bytes; /* limit of what is received but not recorded yet, see record_backlog.h; 0: the default */
 	void (*say)(void *arg, const char *sentence);
 	void *arg;
 };
 
 int record_channels_create(const struct record_channels_options *o, struct record_channels **ret);
-void record_channels_destroy(struct record_channels *all); /* NULL is fine */
+void record_channels_destroy(struct record_channels *all); /* NULL-safe */
 /*
- * Subscribe to what is there and wanted, and is not subscribed to yet. What cannot be is left out, said in one sentence, and tried again, unless its
- * type has no form in the encoding. Errors: of the call to simd.
+ * Subscribes to the wanted channels that exist and have no subscriber yet. If subscribing fails, the channel is
+ * left out, reported once, and retried at the next call, unless its type cannot be written in this encoding. Errors:
+ * those of the call to simd.
  */
 int record_channels_look(struct record_channels *all);
-/* A thread that receives from here on, into the backlog, while main writes; without it record_channels_drain() does. -EAGAIN, -ENOMEM. */
+/*
+ * Starts a thread that receives into the backlog while main writes; without it record_channels_drain() receives too.
+ * -EAGAIN, -ENOMEM.
+ */
 int record_channels_start(struct record_channels *all);
 void record_channels_stop(struct record_channels *all);
-/* What has arrived goes into the backlog; how many messages. Thread: any. */
+/* Moves arrived messages into the backlog; returns how many. Thread: any. */
 unsigned record_channels_receive(struct record_channels *all);
-/* Receive, and record all that is in the backlog then. How many were received. */
+/* Receives, then records all that is in the backlog by then. Returns how many messages were received. */
 unsigned record_channels_catch_up(struct record_channels *all);
 /*
- * Record what has arrived, in the order of its publishing, and with that time; how many messages. What was published before the recorder
- * began (it is latched) has the time at which that began.
+ * Records messages of the backlog in the order of their publishing, each with the time of its publishing; returns how
+ * many. A latched message that was published before the recorder began gets the time at which the recorder began.
  */
 unsigned record_channels_drain(struct record_channels *all);
-unsigned record_channels_count(const struct record_channels *all); /* subscribed to */
-/* The i-th of those patterns of match.include and .types that no channel which is wanted has matched so far; NULL: there are no more. */
+unsigned record_channels_count(const struct record_channels *all); /* number of channels subscribed to */
+/* The i-th pattern of match.include and .types that has matched no wanted channel so far; NULL: no more. */
 const char *record_channels_unmatched(const struct record_channels *all, unsigned i, bool *ret_is_type);
-/* Messages that came so late that simd did not remember its clock at their publishing: they have the oldest time that it did. */
+/*
+ * Messages that arrived after simd's clock history no longer covered their publishing: they have the history's oldest
+ * time.
+ */
 uint64_t record_channels_undated(const struct record_channels *all);
 
 /* ---- record_services.c ---- */
@@ -55,13 +62,14 @@ enum record_order { RECORD_NONE, RECORD_PAUSE, RECORD_RESUME, RECORD_TOGGLE, REC
 struct record_services;
 
 /*
- * Offer /NAME/dump and so on. What they are asked for main does, when it has recorded what was published before; they wait for that.
- * 0, or a negative errno: none is offered then, with a sentence in sim_why().
+ * Offers /NAME/dump and the other services. main carries out each request after recording what was published before it;
+ * the caller of the service waits for that. Returns 0, or a negative errno with the reason in sim_why(): then no
+ * service is offered.
  */
 int record_services_create(struct sim_client *c, const char *name, struct record_services **ret);
-/* Who waits gets -ECANCELED. NULL is fine. Thread: main. */
+/* Waiting callers get -ECANCELED. NULL-safe. Thread: main. */
 void record_services_destroy(struct record_services *s);
-/* What was asked for; answer it before the next call. Thread: main. */
+/* The pending request; answer it before the next call. Thread: main. */
 enum record_order record_services_order(struct record_services *s);
 void record_services_answer(struct record_services *s, int result, const char *text);
 

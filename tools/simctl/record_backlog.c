@@ -9,14 +9,14 @@
 #include "list.h"
 #include "mem.h"
 
-#define ALIGNMENT 64u /* of a body, as in a slot */
+#define ALIGNMENT 64u /* of a copied body, as in a slot */
 
 struct entry {
-	struct backlog_item item; /* first: what a taker has */
+	struct backlog_item item; /* must be first: backlog_free() gets a pointer to it */
 	struct list link;         /* backlog::all */
-	struct list by_size;      /* backlog::large; on itself if it is small */
+	struct list by_size;      /* backlog::large; a small message is linked to itself */
 	size_t bytes;
-	void *data; /* of a copy */
+	void *data; /* the copied body */
 };
 
 struct backlog {
@@ -63,7 +63,10 @@ static void lose(struct backlog *b, struct entry *e)
 	backlog_free(&e->item);
 }
 
-/* False: there is none, as what there is is worth more than what comes. What comes alone is always kept. */
+/*
+ * Drops messages until `bytes` fit. False: only small messages are left, and the new one is large. A message is always
+ * accepted into an empty backlog.
+ */
 static bool make_room(struct backlog *b, size_t bytes, bool large)
 {
 	while (b->n && b->bytes + bytes > b->most) {

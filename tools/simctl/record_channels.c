@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The channels of a recording: found, subscribed to, given to the recording in the order in which their messages were published, with the
- * time of that: so it does not matter how long they lay in their queues, nor which queue is emptied first. See record.h. Thread: main, and
- * record-in, which receives while main writes, so that a slow disk fills the backlog, bounded in bytes, and not the queue of each channel.
+ * The channels of a recording: finds them, subscribes, and passes their messages to the recording in the order of
+ * publishing, with the time of publishing: the result does not depend on how long a message waited in its queue, nor on
+ * which queue is emptied first. See record.h. Thread: main; record-in receives while main writes, so that with a slow
+ * disk messages wait in the backlog, bounded in bytes, and not in the queue of each channel.
  */
 #include "record.h"
 #include "record_backlog.h"
@@ -23,11 +24,11 @@
 #include <unistd.h>
 
 #define DEPTH_MAX   256
-#define AT_A_TIME   64 /* messages of each channel in one call, so that it ends */
+#define AT_A_TIME   64 /* messages of each channel per call, to bound its duration */
 #define LIST_DUR_NS INT64_C(1000000000)
-#define REST_US     1000 /* with nothing to receive: a queue takes 256 messages meanwhile */
+#define REST_US     1000 /* wait when idle; a queue holds the messages of that time, 256 */
 
-/* What simd publishes only while somebody subscribes. */
+/* Channels that simd only publishes on while somebody subscribes. */
 static const char *const of_simd[][2] = {
 	{ "/simd/clock_events", "sim/ClockEvent" },
 	{ "/simd/service_calls", "sim/ServiceCall" },
@@ -37,33 +38,37 @@ struct taken {
 	struct list link; /* record_channels::list */
 	char name[SIM_CHANNEL_MAX + 1];
 	struct sim_subscriber
-		*sub; /* NULL: it could not be had, or not be written. Guarded by lock, as what follows up to dropped */
-	const struct sim_message *head; /* taken, and not in the backlog yet; NULL: none */
+		/*
+		 * NULL: subscribing failed, or it cannot be written. Guarded by lock, like the fields down to dropped
+		 */
+		*sub;
+	const struct sim_message *head; /* taken, but not in the backlog yet; NULL: none */
 	struct recording_moment at;     /* of the head */
-	bool holds;                     /* one in the backlog is not copied */
-	bool touched;                   /* since main looked last something came */
-	bool failed;                    /* simd does not let it subscribe again */
-	char why[300];                  /* it has failed */
-	uint64_t dropped;               /* for want of room in the backlog */
-	const struct sim_type *type;    /* main's, as what follows. NULL: no message yet */
-	unsigned id;                    /* in the recording, with a type */
-	bool refused;                   /* for good */
-	bool left_out, said;            /* not recorded, which the recording knows; and has been said */
-	uint64_t lost;                  /* given to the recording */
-	uint64_t untyped;               /* the same, without a type to give them to */
+	bool holds;                     /* a message in the backlog is held without a copy */
+	bool touched;                   /* something arrived since main's last check */
+	bool failed;                    /* simd refuses to subscribe it again */
+	char why[300];                  /* why it has failed */
+	uint64_t dropped;               /* no room in the backlog */
+	const struct sim_type *type;    /* NULL: no message yet. This and the following fields belong to main */
+	unsigned id;                    /* the recording's id; valid with a type */
+	bool refused;                   /* permanently */
+	bool left_out, said;            /* left_out: reported to the recording; said: and to the user */
+	uint64_t lost;                  /* reported to the recording */
+	uint64_t untyped;               /* messages that were not recorded for want of a type */
 };
 
 struct record_channels {
 	struct record_channels_options o;
-	pthread_mutex_t lock; /* held for no longer than it takes to receive a turn */
-	struct list list;     /* main changes it, with the lock */
+	pthread_mutex_t lock; /* held briefly: for one turn of receiving */
+	struct list list;     /* changed by main, with the lock held */
 	struct backlog *backlog;
-	uint64_t undated; /* older than what simd remembers of its clock */
+	uint64_t undated; /* messages older than simd's clock history */
 	unsigned n;
-	struct recording_moment since; /* when it began: what is latched is older, and has this time */
-	bool *matched; /* of each pattern of o.match.include, then of .types: a channel that is wanted */
+	/* start of the recorder; also the time of latched messages published before it */
+	struct recording_moment since;
+	bool *matched; /* for each pattern of o.match.include, then of .types: whether a wanted channel matches it */
 	bool told_undated;
-	pthread_t thread; /* record-in, if it runs */
+	pthread_t thread; /* record-in, if runs is set */
 	bool runs;
 	_Atomic bool stops;
 };
@@ -79,7 +84,7 @@ static __attribute__((format(printf, 2, 3))) void say(const struct record_channe
 	all->o.say(all->o.arg, text);
 }
 
-/* ---- what is left out ---- */
+/* ---- left-out channels ---- */
 
 static void leave_out(struct record_channels *all, struct taken *t, const char *why)
 {
@@ -87,7 +92,7 @@ static void leave_out(struct record_channels *all, struct taken *t, const char *
 	(void)!recording_left_out(all->o.recording, t->name, why);
 }
 
-/* One sentence for all that are new, with the reason of the last one; the others' are in the summary. */
+/* Reports all newly left-out channels in one sentence, with the reason of the last one; the summary has all reasons. */
 static void say_left_out(struct record_channels *all)
 {
 	char names[3000] = "", why[600] = "";
@@ -161,7 +166,10 @@ static int add_to_recording(struct record_channels *all, struct taken *t, const 
 	return r;
 }
 
-/* Before its first message, where its type is known: so a channel that simctl cannot record is named at once. */
+/*
+ * Adds the channel to the recording before its first message, if its type is known, so that a channel simctl
+ * is unable to record is reported at once.
+ */
 static void look_at_type(struct record_channels *all, struct taken *t)
 {
 	const struct sim_type *type;
@@ -222,7 +230,7 @@ int record_channels_look(struct record_channels *all)
 
 /* ---- recording ---- */
 
-/* Of the backlog: with the lock. */
+/* Callback of the backlog: the lock is held. */
 static void on_dropped(void *owner, const struct sim_message *held)
 {
 	struct taken *t = owner;
@@ -234,7 +242,7 @@ static void on_dropped(void *owner, const struct sim_message *held)
 	t->holds = t->holds && !held;
 }
 
-/* What of it has not been recorded is lost. */
+/* Messages of it that are not recorded yet count as lost. */
 static void end_subscriber(struct record_channels *all, struct taken *t)
 {
 	struct sim_subscriber *sub;
@@ -256,7 +264,7 @@ static void end_subscriber(struct record_channels *all, struct taken *t)
 		recording_lost(all->o.recording, t->id, lost);
 }
 
-/* Of the first message, and of the first one of another type. */
+/* Needed for the first message, and after a change of the type. */
 static bool find_type(struct record_channels *all, struct taken *t, const struct sim_message *m)
 {
 	const struct sim_type *type;
@@ -295,7 +303,7 @@ static struct recording_moment now(const struct record_channels *all)
 	return sim_clock_at(all->o.client, INT64_MAX, &s) < 0 ? all->since : recording_moment(&s);
 }
 
-/* When it was published. */
+/* The time of its publishing. */
 static struct recording_moment published(struct record_channels *all, const struct sim_message *m)
 {
 	struct sim_clock_sample s;
@@ -308,7 +316,7 @@ static struct recording_moment published(struct record_channels *all, const stru
 	return r < 0 ? now(all) : recording_moment(&s);
 }
 
-/* Not for a moment: simd has restarted, and had no place for it any more. */
+/* Not a temporary error: simd has restarted, and has no room for the subscriber any more. */
 static bool is_refused(int r)
 {
 	return r < 0 && r != -EAGAIN && r != -ESTALE && r != -EBUSY && r != -ENOBUFS && r != -ENOMEM && r != -ENOTCONN;
@@ -331,7 +339,7 @@ static void take(struct record_channels *all, struct taken *t)
 	t->touched = true;
 }
 
-/* The channel whose message was published first; NULL: none has one. */
+/* The channel with the earliest published head; NULL: no heads. */
 static struct taken *earliest(struct record_channels *all)
 {
 	struct taken *t, *first = NULL;
@@ -342,7 +350,7 @@ static struct taken *earliest(struct record_channels *all)
 	return first;
 }
 
-/* One of a channel stays in its slot: with a disk that keeps up large ones are not copied. */
+/* Holds one message per channel in its slot without a copy, so that large ones are not copied if the disk keeps up. */
 static void keep_head(struct record_channels *all, struct taken *t)
 {
 	const struct sim_message *m = t->head;
@@ -355,7 +363,7 @@ static void keep_head(struct record_channels *all, struct taken *t)
 		sim_release(t->sub, m);
 }
 
-/* What is published meanwhile is for the next turn: behind it there may be an earlier one in a queue that was empty. */
+/* Leaves what is published meanwhile for the next call, as an earlier message may arrive in a queue that was empty. */
 unsigned record_channels_receive(struct record_channels *all)
 {
 	int64_t until_mono_ns = now(all).mono_ns;
@@ -415,9 +423,9 @@ static void account(struct record_channels *all, struct taken *t)
 		end_subscriber(all, t);
 	if (!t->sub || !failed)
 		return;
-	leave_out(all, t, t->why); /* it is subscribed to again by the next look */
+	leave_out(all, t, t->why); /* subscribed to again by the next record_channels_look() */
 	end_subscriber(all, t);
-	t->lost = t->untyped = t->dropped = 0; /* the next one begins to count */
+	t->lost = t->untyped = t->dropped = 0; /* the new subscriber counts from 0 */
 	t->failed = false;
 }
 
@@ -427,8 +435,8 @@ static void say_undated(struct record_channels *all)
 		return;
 	all->told_undated = true;
 	say(all,
-	    "simd does not remember its clock at the publishing of messages that come so late; they have the oldest time "
-	    "that it does");
+	    "some messages arrived so late that simd's clock history does not reach back to their publishing; they get its "
+	    "oldest time");
 }
 
 static struct backlog_item *next_item(struct record_channels *all)
@@ -529,7 +537,7 @@ uint64_t record_channels_undated(const struct record_channels *all)
 	return n;
 }
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 int record_channels_create(const struct record_channels_options *o, struct record_channels **ret)
 {
@@ -547,7 +555,7 @@ int record_channels_create(const struct record_channels_options *o, struct recor
 	all->o = *o;
 	list_init(&all->list);
 	all->since = now(all);
-	all->since.in_step = false; /* a stamp of before it began counts for nothing */
+	all->since.in_step = false; /* stamps from before the start do not count */
 	*ret = all;
 	return 0;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recorder's services: orders for main, one at a time. See record.h. Thread: handlers on sim-service, the rest main. */
+/*
+ * The recorder's services: each passes an order to main and waits, one at a time. See record.h. Thread: handlers on
+ * sim-service, the rest on main.
+ */
 #include "record.h"
 
 #include "mem.h"
@@ -13,7 +16,7 @@
 struct record_services {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	enum record_order order; /* guarded by lock, as what follows; RECORD_NONE: it is answered */
+	enum record_order order; /* guarded by lock, like the following fields; RECORD_NONE: answered */
 	int result;
 	char text[RECORD_TEXT];
 	bool closed;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See ros_package.h. A package depends on those whose messages its own nest. */
+/* See ros_package.h. A package depends on the packages of its messages' nested messages. */
 #include "ros_package.h"
 
 #include <ctype.h>
@@ -20,7 +20,7 @@
 struct package {
 	const char *name;
 	char path[4096];
-	char depends[DEPENDS_MAX][NAME_ROOM]; /* in order */
+	char depends[DEPENDS_MAX][NAME_ROOM]; /* sorted */
 	unsigned n;
 };
 
@@ -46,7 +46,7 @@ static void add(struct package *p, const char *name, size_t len)
 	p->n++;
 }
 
-/* Lines are "package/Type field": what a definition names of others. */
+/* Adds the packages of nested messages, from a definition's lines "package/Type field". */
 static void add_nested(struct package *p, const char *text)
 {
 	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
@@ -114,7 +114,7 @@ static void put_cmake(const struct package *p, FILE *f)
 	fputs(")\nament_export_dependencies(rosidl_default_runtime)\nament_package()\n", f);
 }
 
-/* Whether it is somebody's own, which we do not touch. */
+/* Whether the file was not written by simctl, and must not be changed. */
 static bool is_foreign(const char *path)
 {
 	char *text;
@@ -136,7 +136,8 @@ static int put_file(const struct package *p, const char *name, void (*put)(const
 	snprintf(path, sizeof(path), "%s/%s", p->path, name);
 	if (is_foreign(path)) {
 		fprintf(stderr,
-			"simctl: %s is not from here and stays as it is: see that it names all that is needed\n", path);
+			"simctl: %s was not written by simctl and is not changed: check that it lists all dependencies\n",
+			path);
 		return 0;
 	}
 	f = fopen(path, "we");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Services: what is offered, and calling it. Thread: main. */
+/* Services: lists, describes and calls them. Thread: main. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "printable.h"
 #include "simctl.h"
 
-#define SLICE_MS 50 /* how soon a signal is noticed at the latest */
+#define SLICE_MS 50 /* interval between checks for a signal */
 
 /* clang-format off */
 static const struct column columns[] = {
@@ -75,10 +75,10 @@ static void on_answer(void *user, int r, const char *why, const void *response, 
 
 	p->done = true;
 	p->code = r < 0;
-	if (r < 0 && simctl_stop) /* we disconnect */
+	if (r < 0 && simctl_stop) /* the disconnection is our own */
 		return;
 	if (r < 0) {
-		printable(fit, sizeof(fit), why, strlen(why)); /* the provider's words */
+		printable(fit, sizeof(fit), why, strlen(why)); /* the provider's reason */
 		fprintf(stderr, "simctl: %s\n", *fit ? fit : sim_strerror(r));
 		return;
 	}
@@ -100,7 +100,7 @@ static int call(struct ctl *c, const struct sim_service_type *type, const void *
 		(void)poll(&fd, 1, SLICE_MS);
 		(void)sim_process(c->client);
 	}
-	if (!p.done) { /* interrupted: what is open is answered there */
+	if (!p.done) { /* interrupted: disconnecting completes the open call */
 		sim_disconnect(c->client);
 		c->client = NULL;
 		p.code = 128 + simctl_stop;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* snapshot: the next message of a channel as a file that people can look at. What is there is not written over. Thread: main. */
+/*
+ * snapshot: saves the next message of a channel as a picture, a cloud or JSON. Never overwrites a file. Thread: main.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +35,7 @@ static const char *ending_of(const char *path)
 	return dot && !strchr(dot, '/') ? dot + 1 : "";
 }
 
-/* -o, or the channel's name with that ending. 0, or 1 with a sentence. */
+/* Creates the file of -o, or one named after the channel with that suffix. Returns 0, or 1 after printing why. */
 static int open_file(struct snapshot *s, const char *ending)
 {
 	const char *channel = s->c->a.channel;
@@ -52,7 +54,7 @@ static int open_file(struct snapshot *s, const char *ending)
 	return 1;
 }
 
-/* What is not whole is not left. */
+/* Deletes the file if it is incomplete. */
 static int close_file(struct snapshot *s, int r)
 {
 	if (fclose(s->f) && r == 0) {
@@ -74,7 +76,7 @@ static void tell(const struct snapshot *s, const char *what)
 	printf("%s: %s at %s s\n", s->path, what, stamp_format(s->m->header.stamp_sim_ns, stamp));
 }
 
-/* ---- kinds of messages: 0, or 1 with a sentence ---- */
+/* ---- one function per kind of file: 0, or 1 after printing why ---- */
 
 static int put_picture(struct snapshot *s, struct picture *p, int r, const char *what)
 {
@@ -165,7 +167,7 @@ static int put_json(struct snapshot *s)
 	return 0;
 }
 
-/* By the ending of -o, and of what can be made of such a message. */
+/* Chooses by the suffix of -o, and by what can be made of the message's type. */
 static int put(struct snapshot *s)
 {
 	const char *asked = s->c->a.out ? ending_of(s->c->a.out) : "";
@@ -184,14 +186,14 @@ static int put(struct snapshot *s)
 	if (!*asked)
 		return put_json(s);
 	fprintf(stderr,
-		"simctl: %s: of a %s no .%s can be made; .json of all, .png of images and clouds, .pcd of clouds\n",
+		"simctl: %s: a %s cannot be saved as .%s: .json takes all types, .png images and clouds, .pcd clouds\n",
 		s->path[0] ? s->path : s->c->a.out, s->type->name, asked);
 	return 1;
 }
 
 /* ---- the command ---- */
 
-/* The next one, or the last one that the channel keeps. NULL: none came. */
+/* The next message, or the one that the channel keeps (latched). NULL: none came in time. */
 static const struct sim_message *next(const struct ctl *c, struct sim_subscriber *s)
 {
 	const int64_t end = mono_now_ns() + (c->a.timeout_dur_ns ? c->a.timeout_dur_ns : 10 * NS_PER_S);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* summary: totals since simd's start, in a shape that scripts keep (the demo's summary.json). Thread: main. */
+/* summary: totals since simd's start, as JSON with a stable layout (the demo's summary.json). Thread: main. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static json_t *nonzero_drops(const json_t *channel)
 	return out;
 }
 
-/* The objects of a list, cut down to these keys. keys: NULL ends. */
+/* The objects of a list, reduced to these keys. keys: ends with NULL. */
 static json_t *totals(const json_t *reply, const char *list, const char *const *keys)
 {
 	json_t *out = json_array(), *item;
@@ -55,7 +55,7 @@ static void print_summary(const json_t *s)
 		       json_num(item, "sent"), json_num(item, "failed"), json_num(item, "dropped"));
 }
 
-/* How fast the run was, its start and end apart. */
+/* Real-time factor of the run, without the time before its start. */
 static void add_times(json_t *s, const json_t *info, const json_t *clock)
 {
 	const json_t *run = json_object_get(clock, "run");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Columns as wide as their widest cell; on a narrow screen texts are shortened, then columns left out. Thread: main. */
+/*
+ * Prints tables whose columns are as wide as their widest cell; on a narrow screen texts are shortened, then columns
+ * left out. Thread: main.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +15,12 @@
 
 #define COLUMNS_MAX 16
 #define GAP         2
-#define CUT         ".." /* stands for what was left out of a text */
+#define CUT         ".." /* replaces what was cut off a text */
 
 struct table {
 	const struct column *column;
 	unsigned columns, n, cap;
-	int width[COLUMNS_MAX]; /* as printed; 0: left out */
+	int width[COLUMNS_MAX]; /* printed width; 0: left out */
 	char **cells;
 };
 
@@ -41,9 +44,9 @@ struct screen ctl_screen(void)
 	return s;
 }
 
-/* ---- filling ---- */
+/* ---- cells ---- */
 
-static bool continues(char byte) /* a character of UTF-8 */
+static bool continues(char byte) /* a UTF-8 continuation byte */
 {
 	return ((unsigned char)byte & 0xc0) == 0x80;
 }
@@ -113,7 +116,7 @@ static void table_destroy(struct table *t)
 	free(t);
 }
 
-/* ---- fitting ---- */
+/* ---- width ---- */
 
 static int total(const struct table *t)
 {
@@ -124,7 +127,7 @@ static int total(const struct table *t)
 	return sum;
 }
 
-/* How much shorter the texts may become. */
+/* By how much texts can be shortened in total. */
 static int slack(const struct table *t)
 {
 	int sum = 0;
@@ -145,7 +148,7 @@ static void leave_one_out(struct table *t)
 	t->width[out] = 0;
 }
 
-/* The widest text of those that may become shorter. */
+/* Shortens the widest text that may be shortened. */
 static void shorten_one(struct table *t)
 {
 	unsigned widest = COLUMNS_MAX;
@@ -214,7 +217,7 @@ static void print_row(FILE *f, const struct table *t, unsigned first)
 	putc('\n', f);
 }
 
-/* ---- of JSON ---- */
+/* ---- from JSON ---- */
 
 double json_amount(const json_t *value)
 {

@@ -16,17 +16,17 @@
 
 #include "top_view.h"
 
-#define ESCAPE_MS 25 /* the bytes of one key come together */
+#define ESCAPE_MS 25 /* the bytes of an escape sequence arrive within this time */
 
 static struct {
 	SCREEN *screen;
 	struct termios before;
-	char leave[256]; /* what the terminal is sent so that it is as before */
+	char leave[256]; /* sequence that restores the terminal */
 	size_t leave_len;
 	bool colours, at_exit;
 } terminal;
 
-/* ---- leaving ---- */
+/* ---- restoring ---- */
 
 void terminal_close(void)
 {
@@ -37,7 +37,7 @@ void terminal_close(void)
 	terminal.screen = NULL;
 }
 
-/* Of a process that crashes: nothing of ncurses may be called any more. */
+/* Restores the terminal in a crashing process, where ncurses must not be called any more. */
 static void on_crash(int sig)
 {
 	(void)!write(STDOUT_FILENO, terminal.leave, terminal.leave_len);
@@ -71,7 +71,7 @@ static void prepare_crash(void)
 		sigaction(ends[i], &a, NULL);
 }
 
-/* ---- entering ---- */
+/* ---- opening ---- */
 
 static void init_colours(void)
 {
@@ -93,7 +93,7 @@ int terminal_open(const char *who, const char *instead)
 	const char *name = getenv("TERM");
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &terminal.before) < 0) {
-		fprintf(stderr, "simctl: %s draws on a terminal, and this is none: %s\n", who, instead);
+		fprintf(stderr, "simctl: %s draws on a terminal, which stdout is not: %s\n", who, instead);
 		return 1;
 	}
 	setlocale(LC_CTYPE, "");
@@ -101,7 +101,7 @@ int terminal_open(const char *who, const char *instead)
 		setlocale(LC_CTYPE, "C.UTF-8");
 	terminal.screen = newterm(NULL, stdout, stdin);
 	if (!terminal.screen) {
-		fprintf(stderr, "simctl: nothing is known of the terminal \"%s\" ($TERM): try TERM=xterm, or --batch\n",
+		fprintf(stderr, "simctl: unknown type of terminal \"%s\" ($TERM): try TERM=xterm, or --batch\n",
 			name ? name : "");
 		return 1;
 	}
@@ -152,7 +152,7 @@ static attr_t attributes(enum top_tone tone)
 	}
 }
 
-/* Bytes of what has room on n columns: addstr() would go on in the next line. */
+/* Number of bytes that fit n columns: addstr() would wrap the rest to the next line. */
 static int cut(const char *text, int n)
 {
 	mbstate_t state = { 0 };

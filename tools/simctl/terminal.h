@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The whole screen of the terminal, by ncurses. It is as before after terminal_close(), at every exit, and when a signal ends the process,
- * SIGKILL apart. One at a time. Thread: main.
+ * The whole screen of the terminal, with ncurses. It is restored by terminal_close(), at every exit, and when a signal
+ * other than SIGKILL ends the process. One at a time. Thread: main.
  */
 #ifndef SIMCTL_TERMINAL_H
 #define SIMCTL_TERMINAL_H
@@ -10,19 +10,22 @@
 
 #include "top_state.h"
 
-/* 0, or 1 and a sentence: who ("top") can not draw, and what it has instead. */
+/* Returns 0, or 1 after printing that `who` ("top") cannot draw, and what to use instead. */
 int terminal_open(const char *who, const char *instead);
 void terminal_close(void);
 
-bool terminal_colours(void); /* not where $NO_COLOR is set */
+bool terminal_colours(void); /* false if $NO_COLOR is set */
 int terminal_columns(void);
 int terminal_rows(void);
 void terminal_put(void *unused, int row, const char *text, enum top_tone tone, bool selected);
-/* A part of a row; what stands beside it stays. */
+/* Draws part of a row; the rest of the row stays. */
 void terminal_paint(int row, int column, const char *text, enum top_tone tone);
-/* Makes it visible. */
+/* Puts what was painted on the screen. */
 void terminal_show(void);
-/* Waits so long for a key, a signal, another size of the screen; a character or enum top_key, -1: none. */
+/*
+ * Waits up to wall_ms for a key, a signal or a change of the screen's size. Returns a character or enum top_key; -1: no
+ * key.
+ */
 int terminal_key(int wall_ms);
 
 #endif

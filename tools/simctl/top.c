@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * top: asks simd once a window, and draws that, until it is quit; with --batch and --json it prints. A simd that goes is reported and
- * waited for. Thread: main.
+ * top: asks simd once per window, and draws the replies until it is quit; --batch and --json print them. A
+ * disconnection is reported, and top reconnects. Thread: main.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,15 +13,15 @@
 #include "timeutil.h"
 #include "top_view.h"
 
-#define ANSWER_DUR_NS (2 * NS_PER_S) /* of a call; a simd that is stopped does not answer */
+#define ANSWER_DUR_NS (2 * NS_PER_S) /* time-out of a call; a stopped simd does not answer */
 #define CONNECT_MS    1000
-#define GONE_DUR_NS   (3 * NS_PER_S) /* a restart of simd takes less */
+#define GONE_DUR_NS   (3 * NS_PER_S) /* longer than a restart of simd takes */
 
 struct top {
 	struct ctl *c;
 	struct top_model model;
 	struct top_view view;
-	int64_t gone_mono_ns; /* since when simd is; 0: it is there */
+	int64_t gone_mono_ns; /* since when simd has been disconnected; 0: connected */
 };
 
 /* ---- asking ---- */
@@ -74,7 +74,10 @@ static int ask_all(struct top *t, struct top_sample *s)
 	return 0;
 }
 
-/* A connection on which a call has failed is not used again: a late answer would be taken for that of the next call. */
+/*
+ * Takes a sample. A connection on which a call has failed is closed: a late answer would be taken for that of the next
+ * call.
+ */
 static int sample(struct top *t)
 {
 	struct top_sample s = { 0 };
@@ -133,7 +136,7 @@ static void print_frame(struct top *t)
 	fflush(stdout);
 }
 
-/* A frame a window: what counts per second needs a beginning. */
+/* Prints one frame per window, the first after one window: rates need two samples. */
 static int batch(struct top *t)
 {
 	bool told = false;
@@ -175,7 +178,7 @@ static int left_ms(int64_t end_mono_ns)
 	return left <= 0 ? 0 : (int)((left + NS_PER_MS - 1) / NS_PER_MS);
 }
 
-/* A tab whose rows were not asked for has some at once. */
+/* Samples at once if the tab has changed, as its rows may not have been asked for. */
 static void use_key(struct top *t, int key)
 {
 	enum top_tab tab = t->view.tab;
@@ -208,9 +211,7 @@ static int interactive(struct top *t)
 	return 0;
 }
 
-/* ---- */
-
-/* The columns that matter most first: 0, or 1 and a sentence. */
+/* Applies --tab, --sort and --filter. Returns 0, or 1 after printing why. */
 static int choose(struct top *t)
 {
 	const struct args *a = &t->c->a;
@@ -218,7 +219,7 @@ static int choose(struct top *t)
 
 	if (tab < 0) {
 		fprintf(stderr,
-			"simctl: --tab: \"%s\" is none; there are channels, processes, pools, bridges and clock\n",
+			"simctl: --tab: no tab \"%s\"; there are channels, processes, pools, bridges and clock\n",
 			a->tab);
 		return 1;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top: what its keys do. Thread: main. */
+/* Keys of `top`. Thread: main. */
 #include <stdio.h>
 #include <string.h>
 
@@ -31,10 +31,10 @@ static void go_to(struct top_view *v, unsigned tab)
 static void sort_by(struct top_view *v, unsigned column)
 {
 	v->sort[v->tab] = column % top_column_count(v->tab);
-	v->descending[v->tab] = top_columns(v->tab)[v->sort[v->tab]].as != TEXT; /* the most is what one looks for */
+	v->descending[v->tab] = top_columns(v->tab)[v->sort[v->tab]].as != TEXT; /* numbers: greatest first */
 }
 
-/* Which row is selected then, of n > 0. */
+/* New index of the selected row among n > 0. */
 static size_t moved(const struct top_view *v, size_t at, size_t n, int key)
 {
 	size_t page = v->page ? v->page : 1;

@@ -33,9 +33,9 @@ void top_model_finish(struct top_model *m)
 	top_sample_finish(&m->now);
 }
 
-/* ---- since the last sample ---- */
+/* ---- differences to the last sample ---- */
 
-/* What a member was then; as it is now where there was none: it has not changed as far as is known. */
+/* Value of a member in the last sample; without one, `now`, so that the difference is 0. */
 static double before(const struct top_model *m, enum top_tab tab, const char *name, const char *key, double now)
 {
 	const json_t *old = json_object_get(m->seen[tab], name);
@@ -59,7 +59,7 @@ static double seconds(const struct top_model *m)
 	return m->last_mono_ns ? (double)(m->now.mono_ns - m->last_mono_ns) / 1e9 : 0;
 }
 
-/* Per second; null where there is nothing to compare with. */
+/* Per second; null without a previous sample. */
 static json_t *rate_of(const struct top_model *m, double difference)
 {
 	double s = seconds(m);
@@ -70,7 +70,7 @@ static json_t *rate_of(const struct top_model *m, double difference)
 /* ---- channels ---- */
 
 /*
- * Seconds between messages, of a slow channel too: from the two last samples in which some had come. 0: not known.
+ * Seconds between messages, also of a slow channel: from the last two samples in which messages had come. 0: unknown.
  */
 static double period(const struct top_model *m, const json_t *ch, json_t *seen, const char *name)
 {
@@ -117,7 +117,7 @@ static void take_process(struct top_model *m, json_t *client, json_t *seen)
 	char key[16];
 
 	snprintf(key, sizeof(key), "%d", (int)pid);
-	if (pid <= 0 || m->proc(pid, &p) < 0) { /* it may be of a namespace that is not ours */
+	if (pid <= 0 || m->proc(pid, &p) < 0) { /* the pid may be of another namespace */
 		json_object_set_new(client, "state", json_string("?"));
 		json_object_set_new(client, "cpu", json_null());
 		json_object_set_new(client, "rss", json_null());
@@ -138,7 +138,10 @@ static void add_process(json_t *list, size_t at, const char *name, const char *r
 		json_array_insert_new(list, at, json_pack("{s:s, s:s, s:f}", "name", name, "role", role, "pid", pid));
 }
 
-/* simd and RouDi are no clients of simd; those that it has given up are no processes any more. */
+/*
+ * Adds simd and RouDi, which are not clients of simd, and the processes that simd has given up, which do not exist any
+ * more.
+ */
 static void add_processes(const struct top_model *m)
 {
 	json_t *list = json_object_get(m->now.clients, "clients"), *given_up, *g;

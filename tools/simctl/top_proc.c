@@ -10,7 +10,7 @@
 
 #include "timeutil.h"
 
-/* The name, in parentheses, may hold anything: what counts is behind the last one. */
+/* The process's name, in parentheses, may hold anything, so fields are counted from the last parenthesis. */
 int top_proc_parse(const char *line, struct top_proc *ret)
 {
 	const char *at = strrchr(line, ')');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel knows of a process of this machine. Thread: any. */
+/* The kernel's data about a process of this machine. Thread: any. */
 #ifndef SIMCTL_TOP_PROC_H
 #define SIMCTL_TOP_PROC_H
 
@@ -9,14 +9,14 @@
 struct top_proc {
 	char state;     /* as in /proc: R, S, D, T, Z, ... */
 	int64_t cpu_ns; /* of all its threads since its start */
-	int64_t rss;    /* bytes in memory */
+	int64_t rss;    /* resident memory, bytes */
 };
 
 typedef int (*top_proc_fn)(pid_t pid, struct top_proc *ret);
 
-/* -ESRCH: there is none; -EBADMSG: the kernel writes it otherwise. */
+/* -ESRCH: no such process; -EBADMSG: /proc has another format. */
 int top_proc_read(pid_t pid, struct top_proc *ret);
-/* A line of /proc/PID/stat. -EBADMSG. */
+/* Parses a line of /proc/PID/stat. -EBADMSG. */
 int top_proc_parse(const char *line, struct top_proc *ret);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top: the tabs' columns, and their rows, filtered and sorted. Thread: main. */
+/* top: the tabs' columns; filters and sorts their rows. Thread: main. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,7 +149,7 @@ struct order {
 
 struct ranked {
 	json_t *row;
-	size_t at; /* equal ones stay in the order that simd has */
+	size_t at; /* original index: keeps the sort stable */
 };
 
 static int compare_values(const json_t *a, const json_t *b, const struct column *by)
@@ -161,7 +161,7 @@ static int compare_values(const json_t *a, const json_t *b, const struct column 
 	a = json_object_get(a, by->key);
 	b = json_object_get(b, by->key);
 	if (json_is_number(a) != json_is_number(b) && !json_is_object(a) && !json_is_array(a))
-		return json_is_number(a) ? 1 : -1; /* "never" is the least */
+		return json_is_number(a) ? 1 : -1; /* "never" is less than any number */
 	x = json_amount(a);
 	y = json_amount(b);
 	return (x > y) - (x < y);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See top_view.h: the lines. Thread: main. */
+/* See top_view.h: draws the lines. Thread: main. */
 #include "top_view.h"
 
 #include <stdarg.h>
@@ -11,20 +11,20 @@
 #include "timeutil.h"
 #include "top_clock.h"
 
-#define BELOW     1 /* keys */
+#define BELOW     1 /* lines reserved for the keys */
 #define LINE_SIZE 512
 
 static const char *const help[] = {
 	"1 2 3 4 5, Tab    channels, processes, pools, bridges, clock",
 	"up, down, page    select a row; Enter: all about it",
 	"left, right       sort by another column;  r: the other way round",
-	"/                 show only rows that hold a text; Escape: all rows again",
-	"space             hold the picture, and let it go on",
+	"/                 show only rows that contain a text; Escape: all rows again",
+	"space             freeze the picture, or continue",
 	"q, Ctrl-C         quit",
 	"",
 	"STATE of a channel: flows; late: nothing for 3 of its periods and a second; silent: for 10 and",
 	"5 s; paused: time stands; never: no message yet; unused: nobody publishes it.",
-	"NEW counts what was lost since the picture before; drops stay in the second line on every page.",
+	"NEW counts messages lost since the last picture; drops stay in the second line on every page.",
 	NULL,
 };
 
@@ -33,7 +33,7 @@ struct drawing {
 	const struct top_model *m;
 	const struct top_screen *s;
 	int row;
-	unsigned skip; /* so many lines are not shown */
+	unsigned skip; /* lines still to be skipped */
 };
 
 static bool full(const struct drawing *d)
@@ -59,7 +59,7 @@ static void __attribute__((format(printf, 3, 4))) putf(struct drawing *d, enum t
 	put(d, text, tone, false);
 }
 
-/* ---- above ---- */
+/* ---- title ---- */
 
 static void draw_title(struct drawing *d)
 {
@@ -126,7 +126,7 @@ static size_t selected_of(const struct top_view *v, const json_t *rows)
 	return 0;
 }
 
-/* The selected row stays on the screen. */
+/* Keeps the selected row on the screen. */
 static void scroll(struct drawing *d, size_t selected, size_t n)
 {
 	struct top_view *v = d->v;
@@ -141,7 +141,7 @@ static void scroll(struct drawing *d, size_t selected, size_t n)
 		v->first = n > v->page ? (unsigned)(n - v->page) : 0;
 }
 
-/* A table's lines, of which the first is its head. */
+/* Draws a table's text, whose first line is the head. */
 static void draw_lines(struct drawing *d, char *text, const json_t *rows)
 {
 	size_t i = 0, selected = selected_of(d->v, rows);
@@ -172,7 +172,7 @@ static void draw_rows(struct drawing *d)
 	json_decref(rows);
 }
 
-/* ---- all about a row ---- */
+/* ---- details of a row ---- */
 
 static void draw_member(struct drawing *d, const char *key, json_t *v)
 {
@@ -212,7 +212,7 @@ static void draw_help(struct drawing *d)
 		put(d, help[i], TOP_PLAIN, false);
 }
 
-/* ---- below ---- */
+/* ---- keys ---- */
 
 static void draw_keys(struct drawing *d)
 {

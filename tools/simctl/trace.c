@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trace: how long the messages of a channel take from stage to stage, in windows. What is counted in simd is asked of it, what comes here is
- * received by a bounded subscriber. Thread: main.
+ * trace: how long messages of a channel take from stage to stage, in windows. simd counts its own stages; what arrives
+ * here is received by a bounded subscriber. Thread: main.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,17 +13,17 @@
 #include "trace_model.h"
 
 #define SLICE_DUR_NS (50 * NS_PER_MS)
-#define LATE_DUR_NS  (1 * NS_PER_S) /* what bridges have of a window is waited for, up to that */
+#define LATE_DUR_NS  (1 * NS_PER_S) /* longest wait for the bridges' answers after a window */
 #define LOOK_DUR_NS  (20 * NS_PER_MS)
 
 struct trace {
 	struct ctl *c;
-	const char *name; /* the channel's, in full */
+	const char *name; /* the channel's full name */
 	struct sim_subscriber *s;
-	json_t *before; /* "stages" of the last answer; NULL: nobody publishes for bridges */
+	json_t *before; /* "stages" of the last reply; NULL: the channel has no publisher for bridges */
 	int64_t end_mono_ns;
 	uint64_t lost;
-	bool screen; /* each table over the one before */
+	bool screen; /* each table replaces the one before */
 };
 
 /* ---- asking ---- */
@@ -33,20 +33,20 @@ static json_t *ask(struct trace *t)
 	json_t *params = json_pack("{s:s, s:b}", "name", t->name, "stages", 1);
 	json_t *reply;
 
-	t->c->unfinished = simctl_stop; /* the last table */
+	t->c->unfinished = simctl_stop; /* after a signal, the last table is still fetched */
 	reply = ctl_call(t->c, "io.simd.Control.GetChannel", params);
 
 	json_decref(params);
 	return reply;
 }
 
-/* Whether bridges still have some that simd has taken. */
+/* Whether bridges have not answered all messages yet. */
 static bool on_the_way(const json_t *reply)
 {
 	return json_num(json_object_get(reply, "channel"), "in_flight") > 0;
 }
 
-/* A short wait after which few of them are left to the next window. */
+/* With -n, waits briefly until bridges have answered, so that few of their answers fall into the next window. */
 static json_t *ask_when_quiet(struct trace *t)
 {
 	const int64_t end = mono_now_ns() + LATE_DUR_NS;
@@ -75,7 +75,7 @@ static void take_all(struct trace *t, struct trace_window *w, uint64_t max)
 	}
 }
 
-/* What lay there before is of no window. */
+/* Messages queued before the start belong to no window. */
 static void drop_queued(struct trace *t)
 {
 	const struct sim_message *m;
@@ -84,7 +84,7 @@ static void drop_queued(struct trace *t)
 		sim_release(t->s, m);
 }
 
-/* So many, or for so long; 0, or 1 with a sentence. */
+/* Receives -n messages, or for one window. Returns 0, or 1 after printing why. */
 static int receive(struct trace *t, struct trace_window *w)
 {
 	const struct args *a = &t->c->a;
@@ -132,7 +132,7 @@ static const struct column columns[] = {
 /* clang-format on */
 
 static const struct {
-	const char *stage, *text; /* %s: the bridge */
+	const char *stage, *text; /* %s: the bridge's name */
 } texts[] = {
 	{ "capture-publish", "capture -> publish" },       { "publish-take", "publish -> taken by simd" },
 	{ "take-lane", "taken -> handed to %s" },          { "take-answer", "taken -> answer of %s" },
@@ -162,7 +162,7 @@ static void set_span(json_t *stage, const char *from, const char *to)
 	json_object_set_new(stage, to, json_string(json_is_integer(v) ? trace_span(json_integer_value(v), text) : "-"));
 }
 
-/* What has been measured of a window. */
+/* Measurements of a window. */
 struct result {
 	struct trace *t;
 	uint64_t messages, lost;
@@ -189,7 +189,7 @@ static int print_table(void *arg)
 	}
 	table_of(columns, x->stages);
 	if (json_array_size(x->stages) <= 2)
-		puts("nothing is counted in simd: nobody publishes it for bridges");
+		puts("simd counts nothing: no client publishes it for bridges");
 	return 0;
 }
 
@@ -215,9 +215,7 @@ static void print(struct result *x)
 	fflush(stdout);
 }
 
-/* ---- */
-
-/* A window and its table. 0, or 1 with a sentence. */
+/* Measures a window and prints its table. Returns 0, or 1 after printing why. */
 static int once(struct trace *t)
 {
 	struct trace_window w = { 0 };
@@ -255,7 +253,7 @@ int cmd_trace(struct ctl *c)
 {
 	const struct sim_subscriber_options o = { .size = sizeof(o), .depth = 256 };
 	struct trace t = { .c = c };
-	json_t *channel = ctl_channel(c, c->a.channel); /* for its full name */
+	json_t *channel = ctl_channel(c, c->a.channel); /* gives its full name */
 	int r = 1;
 
 	if (!channel)

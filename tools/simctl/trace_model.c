@@ -9,7 +9,7 @@
 #include "simctl.h"
 #include "timeutil.h"
 
-/* ---- here ---- */
+/* ---- stages measured here ---- */
 
 int trace_published(const struct sim_slot *m, const struct sim_clock_sample *now, int64_t *ret_sim_ns)
 {
@@ -18,7 +18,7 @@ int trace_published(const struct sim_slot *m, const struct sim_clock_sample *now
 	if ((now->flags & SIM_CLOCK_STALE) || (m->flags & SIM_SLOT_CLOCK_STALE) ||
 	    now->clock_generation != m->clock_generation)
 		return -ERANGE;
-	if (now->rate_e6 <= 0 && since > 0) /* that is when time came to where it is */
+	if (now->rate_e6 <= 0 && since > 0) /* the clock may have stood still since any time before now */
 		return -ERANGE;
 	*ret_sim_ns = now->sim_ns - (now->rate_e6 > 0 ? sim_scale_dur_(since, now->rate_e6) : 0);
 	return 0;
@@ -34,7 +34,7 @@ void trace_add(struct trace_window *w, const struct sim_slot *m, const struct si
 	w->messages++;
 }
 
-/* ---- in simd ---- */
+/* ---- stages counted by simd ---- */
 
 static void add_all(const json_t *durations, struct histogram *h)
 {
@@ -45,7 +45,7 @@ static void add_all(const json_t *durations, struct histogram *h)
 		histogram_add_many(h, json_integer_value(json_array_get(up_to, i)), (uint64_t)json_integer_value(v));
 }
 
-/* False: they have begun again since. */
+/* False: counting has restarted since. */
 static bool grew(const struct histogram *before, const struct histogram *now)
 {
 	for (unsigned b = 0; b < HISTOGRAM_BUCKETS; b++)
@@ -73,7 +73,7 @@ void trace_between(const json_t *before, const json_t *now, struct histogram *re
 	}
 }
 
-/* ---- the list ---- */
+/* ---- list of stages ---- */
 
 static void add_stage(json_t *list, const char *stage, const char *bridge, const char *clock, const struct histogram *h)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Definitions of types, in our words and in those of ROS 2. Thread: main. */
+/* Definitions of types, in simd's format and as ROS 2 messages. Thread: main. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,9 +17,9 @@
 #include "ros_package.h"
 #include "simctl.h"
 
-/* ---- which type ---- */
+/* ---- finding the type ---- */
 
-/* This command does without simd as long as it can. */
+/* Connects to simd. Called late, as many types can be shown without it. */
 static bool reach(struct ctl *c)
 {
 	return ctl_connect(c) == 0 || !ctl_fail(NULL);
@@ -47,7 +47,10 @@ static size_t place_of(const json_t *sorted, const char *name)
 	return i;
 }
 
-/* All types that are known, by name, those that come with simd and those that channels have: a new JSON array of {"name", "ros", "channels"}. */
+/*
+ * All known types, sorted by name: those of simd and those of channels. Returns a new JSON array of {"name", "ros",
+ * "channels"}.
+ */
 static json_t *known_types(const json_t *channels)
 {
 	json_t *types = json_object(), *list = json_array(), *ch, *n;
@@ -69,7 +72,10 @@ static json_t *known_types(const json_t *channels)
 	return list;
 }
 
-/* A message of ROS that nobody has registered, by its name there. -ENOENT: there is none; else 0 or 1. */
+/*
+ * The type made of a ROS message that no channel has, by its ROS name. -ENOENT: no such message; else 0, or 1 after
+ * printing why.
+ */
 static int type_of_ros(const char *name, const struct sim_type **ret)
 {
 	char why[256];
@@ -77,16 +83,16 @@ static int type_of_ros(const char *name, const struct sim_type **ret)
 
 	if (r == 0 || r == -ENOENT)
 		return r;
-	fprintf(stderr, "simctl: no type of simd's can be made of %s: %s\n", name, why);
+	fprintf(stderr, "simctl: %s cannot be converted to a type of simd: %s\n", name, why);
 	return 1;
 }
 
-/* A type that is not there: what is like it, of types and of channels. channels NULL: simd is not there. */
+/* Reports an unknown type, with a similar name of a type or channel. channels NULL: simd was not reached. Returns 1. */
 static int no_type(const char *name, const json_t *channels)
 {
 	json_t *types = known_types(channels);
 	char text[NEAR_TEXT_MAX];
-	const char *near = ctl_near(types, "type", name, NULL, text); /* by another name */
+	const char *near = ctl_near(types, "type", name, NULL, text); /* by the name of a ROS or Apollo message */
 
 	if (!near)
 		near = ctl_near(types, "name", name, NULL, text);
@@ -95,14 +101,13 @@ static int no_type(const char *name, const json_t *channels)
 		return ctl_fail(NULL);
 	if (!near)
 		near = ctl_near(channels, "name", name, "`simctl type list` shows those there are", text);
-	fprintf(stderr,
-		"simctl: no channel has the type \"%s\" or is called so, and no type that comes with simd is; %s\n",
-		name, near);
+	fprintf(stderr, "simctl: \"%s\" is neither a type of simd's or of a channel, nor a channel; %s\n", name, near);
 	return 1;
 }
 
 /*
- * A type that somebody has registered: any channel of it tells; or a channel, whose name may be without its first slash, or its prefix.
+ * Finds a type that only channels have: by its name, or by the name of a channel, whose first slash or rig's prefix may
+ * be missing.
  */
 static int type_of_others(struct ctl *c, const char *name, const struct sim_type **ret)
 {
@@ -146,7 +151,7 @@ static int make_dir(const char *path)
 	return 1;
 }
 
-/* Whether a file holds that text already. */
+/* Whether the file holds exactly that text. */
 static bool holds(const char *path, const char *text, size_t len)
 {
 	char *had = NULL;
@@ -157,7 +162,7 @@ static bool holds(const char *path, const char *text, size_t len)
 	return same;
 }
 
-/* Somebody may have written in it since: what is there is not written over. */
+/* Never overwrites a file, as a user may have edited it. */
 static int write_new(const char *path, const char *text, size_t len)
 {
 	FILE *f = fopen(path, "wxe");
@@ -178,7 +183,7 @@ static int write_new(const char *path, const char *text, size_t len)
 	return 0;
 }
 
-/* name: package/Name or package/msg/Name; with what its package needs around it */
+/* name: package/Name or package/msg/Name. Also writes the package's other files. */
 static int write_file(const char *dir, const char *name, const char *text, size_t len)
 {
 	char path[4096];
@@ -198,7 +203,7 @@ static int write_file(const char *dir, const char *name, const char *text, size_
 	return ros_package_write(dir, path);
 }
 
-/* The text is cut where ros_generic_text() has put its lines of "=". */
+/* Splits the text at the lines of "=" that ros_generic_text() has put between definitions. */
 static int write_files(const char *dir, const char *name, const char *text)
 {
 	char next[ROS_GENERIC_NAME_MAX];
@@ -206,7 +211,8 @@ static int write_files(const char *dir, const char *name, const char *text)
 
 	snprintf(next, sizeof(next), "%s", name);
 	while (r == 0 && *next) {
-		const char *rule = strncmp(text, "====", 4) ? strstr(text, "\n====") : text; /* none has no fields */
+		/* a message without fields begins with the rule */
+		const char *rule = strncmp(text, "====", 4) ? strstr(text, "\n====") : text;
 		const char *head = rule ? strstr(rule, "\nMSG: ") : NULL;
 		size_t len = !rule ? strlen(text) : (size_t)(rule - text) + (*rule == '\n');
 
@@ -219,7 +225,7 @@ static int write_files(const char *dir, const char *name, const char *text)
 
 /* ---- output ---- */
 
-/* Its comments are somebody else's. */
+/* Escapes what is not printable: comments come from other programs. */
 static void print_definition(const char *name, const char *hash, const char *text)
 {
 	char fit[4096];
@@ -242,14 +248,14 @@ static int put_ros(struct ctl *c, const struct sim_type *t, const char *text)
 
 	ros_generic_name(t->name, name);
 	if (ros_text_create(name, text, ros2_types, why, sizeof(why), &ros) < 0) {
-		fprintf(stderr, "simctl: %s cannot be made into %s: %s\n", t->name, name, why);
+		fprintf(stderr, "simctl: %s cannot be converted to %s: %s\n", t->name, name, why);
 		return 1;
 	}
 	type = ros_text_type(ros);
 	if (ros_definition_like(type, ros2_types, &type, &common) == 0)
 		text = type->definition;
 	if (odd)
-		fprintf(stderr, "simctl: \"%s\" is no name in ROS 2: no package can be built of this\n", odd);
+		fprintf(stderr, "simctl: \"%s\" is not a valid name in ROS 2: the package cannot be built\n", odd);
 	if (c->a.dir)
 		r = write_files(c->a.dir, name, text);
 	else if (c->a.json)

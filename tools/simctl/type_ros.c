@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* type list --ros: the messages of ROS that are known by name, which are many: by package, until some are asked for. Thread: main. */
+/* type list --ros: the ROS messages that are known by name: by package, or one by one with a pattern. Thread: main. */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "simctl.h"
 
 /*
- * Of ROS 1 and ROS 2 together, each name once: at[] are the places in their lists, zeros at first. ret_ros1: ROS 2 does not have it. False: there
- * are no more.
+ * Iterates over the messages of ROS 1 and ROS 2 in order of their names, each name once. at[]: positions in the two
+ * lists, initially zero. ret_ros1: only ROS 1 has it. False: end.
  */
 static bool next(unsigned at[2], struct ros_definition *ret, bool *ret_ros1)
 {
@@ -56,7 +56,7 @@ static json_t *packages(void)
 	return list;
 }
 
-/* "nav_msgs", "nav_msgs/Get*", "nav_msgs/msg/Path" */
+/* pattern: such as "nav_msgs", "nav_msgs/Get*", "nav_msgs/msg/Path" */
 static bool is_wanted(const char *pattern, const struct ros_definition *d, const char *full)
 {
 	size_t package = strcspn(d->name, "/");
@@ -85,7 +85,7 @@ static json_t *messages(const char *pattern)
 	return list;
 }
 
-/* What of ROS is like it. */
+/* Reports that no message matches, with a similar package. Returns 1. */
 static int none_matches(const char *pattern)
 {
 	json_t *all = packages();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world …: sim-world has a control socket of its own (schemas/wire/io.simd.World.varlink). Thread: main. */
+/* world …: calls sim-world on its own control socket (schemas/wire/io.simd.World.varlink). Thread: main. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #define CALL_DUR_NS (5 * NS_PER_S)
 #define INTERFACE   "io.simd.World."
 
-static struct { /* kept from the first call to the end */
+static struct { /* open from the first call to the end of the command */
 	struct varlink *v;
 	int fd;
 } peer = { .fd = -1 };
@@ -68,7 +68,7 @@ static void detach(void)
 	peer.fd = fd_close(peer.fd);
 }
 
-/* Takes params. NULL: failed, and said. */
+/* Calls a method; drops the reference to params. NULL: failed, and printed. */
 static json_t *ask(const struct ctl *c, const char *method, json_t *params)
 {
 	struct varlink_msg m = { 0 };
@@ -103,7 +103,7 @@ static json_t *ask_fit(const struct ctl *c, const char *method, json_t *params)
 	return reply;
 }
 
-/* All of them, however many answers that takes. */
+/* Lists all clients, in as many calls as needed. */
 static json_t *all_clients(const struct ctl *c)
 {
 	json_t *all = json_array(), *after = NULL;
@@ -245,7 +245,7 @@ static int kick_once(struct ctl *c)
 
 	if (!reply || c->a.json)
 		return ctl_put(c, reply);
-	printf("%s has to go\n", json_text(reply, "name"));
+	printf("%s is being disconnected\n", json_text(reply, "name"));
 	json_decref(reply);
 	return 0;
 }
@@ -255,7 +255,7 @@ int cmd_world_kick(struct ctl *c)
 	return repeat(c, kick_once);
 }
 
-/* Lines, of which each is made fit. */
+/* Escapes each line before printing. */
 static int metrics_once(struct ctl *c)
 {
 	json_t *reply = ask(c, INTERFACE "Metrics", NULL);

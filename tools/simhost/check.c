@@ -20,7 +20,7 @@
 static const char *const heads[COLUMNS] = { "component", "class", "library", "runs on", "configuration" };
 
 struct row {
-	char *cell[COLUMNS]; /* NULL: no memory, empty */
+	char *cell[COLUMNS]; /* cell text; NULL after failed allocation, printed as empty */
 };
 
 /* ---- rows ---- */
@@ -33,7 +33,7 @@ static char *cell(const char *text)
 	return mem_strdup(fit);
 }
 
-/* Its inputs or its timer: "/obstacles, /odometry by-time within 20 ms", "every 100 ms". */
+/* The component's inputs or timer as text: "/obstacles, /odometry by-time within 20 ms", "every 100 ms". */
 static char *drive(const struct dag_component *c)
 {
 	static const char *const fusions[] = { "", " hold", " by-time" };
@@ -71,7 +71,7 @@ static void print_rows(struct row *rows, unsigned n, FILE *out)
 			width[k] = w > width[k] ? w : width[k];
 		}
 	for (unsigned i = 0; i < n; i++) {
-		int blanks = 0; /* before the next cell that is not empty */
+		int blanks = 0; /* blanks to print before the next cell that has text */
 
 		for (unsigned k = 0; k < COLUMNS; k++) {
 			const char *text = rows[i].cell[k] ? rows[i].cell[k] : "";
@@ -190,7 +190,7 @@ static bool scheduler_fits(const struct dag *d, FILE *err)
 	return ok || fail(err);
 }
 
-/* named: by a launch file, in these lines; NULL: on the command line. */
+/* named: the launch file that lists the paths, in `lines`; NULL: the paths are from the command line. */
 static bool check_set(const char *const *paths, unsigned n, const struct launch *named, const unsigned *lines,
 		      FILE *out, FILE *err)
 {

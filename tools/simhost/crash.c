@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Thread: the handler runs in the one that crashed, and calls nothing that may not be called there; but for backtrace(), which
- * has been called before, and dladdr(): they come behind the line that says what there is to say anyway.
+ * Thread: the handler runs in the thread that crashed and calls only async-signal-safe functions, with two exceptions:
+ * backtrace(), which crash_begin() has already called once, and dladdr(). They are called only after the line with the
+ * signal has been written.
  */
 #include "crash.h"
 
@@ -26,13 +27,14 @@
 
 struct code {
 	_Atomic(const char *) name;
-	_Atomic(const void *) library; /* where it is loaded; NULL: nowhere, also while name changes */
+	/* base address of the component's library; NULL: no library, also while name changes */
+	_Atomic(const void *) library;
 };
 
 static const char *process_name = "simhost", *prefix = "";
 static struct code code[DAG_COMPONENTS_MAX];
 static _Thread_local const char *works_for;
-static _Atomic pid_t owner; /* 0: exit() is allowed */
+static _Atomic pid_t owner; /* the process that may not call exit(); 0: exit() is allowed */
 
 static const struct {
 	int number;
@@ -44,7 +46,7 @@ static const struct {
 	{ SIGSYS, "SIGSYS, a forbidden system call" },
 };
 
-/* One line, as the log has them: what reads it takes it for an error. */
+/* One line in the format of the log, so that simd's reader of the output takes it for an error. */
 struct line {
 	char text[400];
 	size_t n;
@@ -88,7 +90,10 @@ static const void *library_of(const void *at)
 	return dladdr(at, &info) ? info.dli_fbase : NULL;
 }
 
-/* "a", "a or b": components of one library share its code. False: none of them. */
+/*
+ * Appends "component a" or "component a or b": components of one library share its code. Returns false if `at` is in no
+ * component's library.
+ */
 static bool add_owners(struct line *l, const void *at)
 {
 	const void *library = library_of(at);
@@ -142,7 +147,7 @@ static void crashed(int number)
 	put_line(&l);
 	if (!component)
 		name_by_code(" crashed, in a thread that is not simhost's");
-	raise(number); /* its action is the default again */
+	raise(number); /* SA_RESETHAND has restored the default action */
 }
 
 static void catch_signals(void)
@@ -155,18 +160,18 @@ static void catch_signals(void)
 		sigaltstack(&stack, NULL);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		sigaction(signals[i].number, &sa, NULL);
-	(void)signal(SIGPIPE, SIG_IGN); /* who writes to a closed pipe gets EPIPE */
+	(void)signal(SIGPIPE, SIG_IGN); /* a write to a closed pipe fails with EPIPE instead */
 }
 
 /* ---- exit() ---- */
 
-/* A process that ends with 0 is not started again: what a component does must not look like an end that was asked for. */
+/* simd does not restart a process that ends with 0: a component that calls exit() must not look like a normal end. */
 static void exit_called(void)
 {
 	const char *component = culprit();
 	struct line l;
 
-	if (atomic_load(&owner) != getpid()) /* a process of its own that it has forked is its own affair */
+	if (atomic_load(&owner) != getpid()) /* in a process that a component forked, exit() is allowed */
 		return;
 	begin_line(&l);
 	add(&l, component ? "component " : process_name);
@@ -186,7 +191,7 @@ void crash_begin(const char *process)
 
 	process_name = process;
 	prefix = log_to_journal() ? "<3>" : "";
-	(void)backtrace(frame, 1); /* loads what it needs now */
+	(void)backtrace(frame, 1); /* the first call loads libgcc, which a signal handler must not do */
 	catch_signals();
 	atomic_store(&owner, getpid());
 	(void)atexit(exit_called);

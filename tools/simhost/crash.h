@@ -1,25 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A crash, and a call of exit(), are named by the component in which they happen, before the process ends.
+ * Before the process ends by a crash or by exit(), a line names the component in which it happened.
  *
  * Thread: any; crash_begin() and crash_end() main.
  */
 #ifndef SIMHOST_CRASH_H
 #define SIMHOST_CRASH_H
 
-#define CRASH_EXIT 70 /* sysexits.h: EX_SOFTWARE; also of a process that a stuck component ends */
+#define CRASH_EXIT 70 /* sysexits.h: EX_SOFTWARE; also the exit status when --stuck ends the process */
 
-/* For the whole process, once, before other threads start. process: its name, kept for ever. */
+/*
+ * Installs the handlers for the whole process; called once, before other threads start. process: its name, borrowed for
+ * the life of the process.
+ */
 void crash_begin(const char *process);
-/* From now on exit() is the program's own. */
+/* From now on the program may call exit(). */
 void crash_end(void);
 
-/* Until it is called again this thread works for that component (NULL: for none): what fails then is its, if it is nobody else's. */
+/*
+ * Until the next call, failures in this thread are attributed to that component (NULL: to none), unless the thread runs
+ * a callback of another component.
+ */
 void crash_works_for(const char *component);
 
 /*
- * The code of component `index` is that of the library in which `inside` lies: what crashes there in a thread of its own is named by it.
- * component: kept until the index is given again; NULL: it is gone.
+ * Registers the library that contains the address `inside` as the code of component `index`: a crash in a thread that
+ * the component created is attributed by it. component: its name, borrowed until the next call for this index; NULL:
+ * the component is gone.
  */
 void crash_code(unsigned index, const char *component, const void *inside);
 

@@ -76,7 +76,7 @@ int dag_add_reader(struct dag_reading *x, const struct tree_node *n, struct dag_
 	return 0;
 }
 
-/* The one below n whose text that is. */
+/* Returns the node below n whose string value is at the address `text`. */
 static const struct tree_node *node_of(const struct tree_node *n, const char *text)
 {
 	const struct tree_node *found = NULL;
@@ -86,7 +86,10 @@ static const struct tree_node *node_of(const struct tree_node *n, const char *te
 	return found;
 }
 
-/* To Cyber a name is any text; what the name of a node cannot have is replaced, as in conf files, and noted. */
+/*
+ * In Cyber a component may have any name. Characters that are invalid in a node name are replaced, as in scheduler
+ * files, with a note.
+ */
 static int fit_name(struct reading *x, const struct tree_node *n, struct dag_component *c)
 {
 	const struct tree_node *at = node_of(n, c->name);
@@ -104,7 +107,7 @@ static int fit_name(struct reading *x, const struct tree_node *n, struct dag_com
 	return r;
 }
 
-/* They would be refused when the component is made as well; here --check sees it. */
+/* sim_component_create() would refuse these names as well; checked here so that --check finds them. */
 static int check_names(const struct tree *t, const struct dag_component *c)
 {
 	char full[CHANNEL_NAME_MAX + 1];
@@ -214,7 +217,7 @@ int dag_config_text(const char *file, const char *text, size_t len, struct notes
 
 typedef int (*text_fn)(const char *file, const char *text, size_t len, struct notes *notes, char **ret);
 
-/* What a line of the DAG names as a file of configuration. */
+/* Reads the configuration file that a line of the DAG names, and converts it with fn. */
 static int read_config(struct dag *d, unsigned line, const char *name, text_fn fn, char **ret)
 {
 	char *path = NULL, *text = NULL;

@@ -12,7 +12,7 @@ struct place {
 	const struct dag_component *c;
 };
 
-/* The number-th component of all of them, counted through. */
+/* Returns component `number`, counted over all files. */
 static struct place at(struct dag *const *dags, unsigned number)
 {
 	while (number >= (*dags)->n_components)
@@ -35,7 +35,10 @@ static int check_names(struct dag *const *dags, unsigned n_components)
 	return 0;
 }
 
-/* Its components would have each name twice, in the same lines. */
+/*
+ * Checks that no file is given twice: otherwise each of its names would be reported as a duplicate, with two equal
+ * places.
+ */
 static int check_files(struct dag *const *dags, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
@@ -51,7 +54,7 @@ static int differ(const struct dag *a, unsigned a_line, const struct dag *b, uns
 		       a_line);
 }
 
-/* Of a scheduler the text; of a file that has not been read its name. */
+/* The text of a scheduler; its file name if the file has not been read. */
 static const char *scheduler_of(const struct dag_host *h)
 {
 	return h->scheduler ? h->scheduler : h->scheduler_file;

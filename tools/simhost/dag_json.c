@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DAG files of ours, in JSON: the tables of their keys. Thread: the owner's. */
+/* simd's own DAG files, in JSON: the tables of their keys. Thread: the owner's. */
 #include "dag_private.h"
 
 #include "err.h"
@@ -32,7 +32,7 @@ static int read_reader(struct reading *x, const struct tree_node *n, void *to)
 	return r < 0 ? r : keys_read(x, n, reader_keys, d);
 }
 
-/* The words of enum sim_fusion. */
+/* In the order of enum sim_fusion. */
 static const char *const fusions[] = { "all-latest", "hold", "by-time", NULL };
 
 static const struct key component_keys[] = {
@@ -79,10 +79,10 @@ static int read_module(struct reading *x, const struct tree_node *n, void *to)
 	return r < 0 ? r : keys_read(x, n, module_keys, m);
 }
 
-/* The words of enum sim_run_mode. */
+/* In the order of enum sim_run_mode. */
 static const char *const modes[] = { "reality", "simulation", NULL };
 
-/* An object, or the name of a file that holds one. */
+/* Accepts an object, or the name of a file that contains one. */
 static int read_scheduler(struct reading *x, const struct tree_node *n, void *to)
 {
 	struct dag_host *h = to;

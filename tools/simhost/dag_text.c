@@ -84,7 +84,7 @@ static int read_reader(struct reading *x, const struct tree_node *n, void *to)
 	if (r < 0 || !d)
 		return r;
 	r = keys_read(x, n, reader_keys, d);
-	d->depth = d->depth ? d->depth : 1; /* 0: the default of the system */
+	d->depth = d->depth ? d->depth : 1; /* 0 means the system's default in Apollo */
 	d->pending = d->pending ? d->pending : 1;
 	return r;
 }

@@ -20,7 +20,7 @@ const char *const file_launch_paths[] = { "SIM_LAUNCH_PATH", "APOLLO_LAUNCH_PATH
 const char *const file_library_paths[] = { "SIM_LIB_PATH", "APOLLO_LIB_PATH", NULL };
 const char *const file_config_paths[] = { "SIM_CONF_PATH", "APOLLO_CONF_PATH", NULL };
 
-/* dir of len bytes, empty: the current one. 1: it is there; 0. */
+/* dir: of len bytes; empty: the current directory. Returns 1 if the file exists, else 0; -ENOMEM. */
 static int try_in(const char *dir, size_t len, const char *name, char **ret)
 {
 	char *path = len ? mem_printf("%.*s/%s", (int)len, dir, name) : mem_strdup(name);
@@ -49,7 +49,7 @@ static int try_list(const char *list, const char *name, char **ret)
 	return r;
 }
 
-/* Beside our own program: those that are installed with it, or the build's examples. */
+/* Looks relative to simhost's own program: libraries installed with it, or the examples of the build. */
 static int try_own(const char *name, char **ret)
 {
 	static const char *const dirs[] = { "lib/simd", "examples" };

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which components can ever run, see dag_check.h. A channel is live when a component that can run writes it, or somebody outside,
- * or nobody: one may yet come, and has a sentence of its own. A component can run when all that it reads is live. What remains when
- * nothing more comes alive waits for itself. Thread: the caller's.
+ * Determines which components can ever run, see dag_check.h. A channel is live if a component that can run writes it,
+ * if it has a writer outside, or if it has no writer at all: a writer may still come, and a separate finding reports
+ * it. A component can run if all channels that it reads are live. Components that remain when no more channels become
+ * live wait for each other.
+ * Thread: the caller's.
  */
 #include "dag_check.h"
 
@@ -15,20 +17,20 @@
 #include <string.h>
 
 #define SENTENCE_MAX 1024u
-#define ENDING_MAX   200u /* of it, for what stands behind a cycle */
+#define ENDING_MAX   200u /* bytes of it reserved for the text after the cycle */
 #define NONE         UINT32_MAX
 
 struct flow {
 	const struct flow_component *all;
 	unsigned n;
-	const char **channel; /* sorted, each once */
+	const char **channel; /* sorted, without duplicates */
 	size_t n_channels;
-	bool *live;             /* of a channel */
-	bool *written;          /* of a channel: somebody writes it, whether that can run or not */
-	bool *runs;             /* of a component */
-	bool *waits;            /* [to * n + from]: component `to` waits for `from`; neither runs */
-	uint32_t *from, *queue; /* of the search for a cycle, of a component */
-	bool *named;            /* of a component: a cycle that it is in has been named, or it waits in none */
+	bool *live;             /* per channel */
+	bool *written;          /* per channel: it has a writer, even one that cannot run */
+	bool *runs;             /* per component */
+	bool *waits;            /* [to * n + from]: component `to` waits for `from`; neither can run */
+	uint32_t *from, *queue; /* per component, of the search for a cycle */
+	bool *named;            /* per component: it has been named as part of a cycle */
 	unsigned found;
 	flow_fn fn;
 	void *user;
@@ -39,7 +41,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Every channel has been collected: it is there. */
+/* Returns the index of a channel, which must have been collected. */
 static size_t number_of(const struct flow *f, const char *channel)
 {
 	const char **at = bsearch(&channel, f->channel, f->n_channels, sizeof(*f->channel), by_name);
@@ -95,7 +97,7 @@ static void finish(struct flow *f)
 	mem_free(f->queue);
 }
 
-/* What is written at all, and what is live from the beginning. */
+/* Marks which channels have a writer, and which are live at first. */
 static void mark(struct flow *f, const char *const *outside, unsigned n_outside)
 {
 	for (unsigned i = 0; i < f->n; i++)
@@ -144,7 +146,7 @@ static void report(struct flow *f, enum flow_finding kind, const char *sentence)
 	f->fn(f->user, kind, sentence);
 }
 
-/* "file:line: ", cut to half of it. */
+/* Writes "file:line: "; the path is cut to half of the buffer. */
 static void begin(const struct flow_component *c, char s[SENTENCE_MAX])
 {
 	s[0] = '\0';
@@ -166,13 +168,14 @@ static void report_unwritten(struct flow *f)
 			begin(&f->all[i], s);
 			len = strlen(s);
 			snprintf(s + len, sizeof(s) - len,
-				 "component %.100s: nobody writes %.256s; until somebody does, it does not run",
+				 "component %.100s: no process publishes %.256s; the component does not run until one "
+				 "does",
 				 f->all[i].name, channel);
 			report(f, FLOW_NO_WRITER, s);
 		}
 }
 
-/* The channel by which `to` waits for `from`; NULL: it does not. */
+/* Returns the channel by which `to` waits for `from`; NULL: it does not wait for it. */
 static const char *waits_by(const struct flow *f, unsigned to, unsigned from)
 {
 	const struct flow_component *w = &f->all[from], *r = &f->all[to];
@@ -185,7 +188,8 @@ static const char *waits_by(const struct flow *f, unsigned to, unsigned from)
 }
 
 /*
- * Breadth first along the writes, among those that starve: from[i] is who writes what i waits for. True: back at the start.
+ * Breadth-first search from writers to readers, among components that cannot run: from[i] is the writer for which
+ * component i waits. Returns true when the search is back at the start.
  */
 static bool search(struct flow *f, unsigned start)
 {
@@ -220,13 +224,16 @@ static bool has_room(const char *s)
 	return strlen(s) < SENTENCE_MAX - 2 * 110 - ENDING_MAX;
 }
 
-/* From the search: first who waits for start, and so on; written in the order in which messages would flow. */
+/*
+ * Reports the cycle that search() found. from[] leads backwards from start; the text has the direction in which
+ * messages would flow.
+ */
 static void report_cycle(struct flow *f, unsigned start)
 {
 	char s[SENTENCE_MAX], left[40];
 	unsigned n = 0, at = start;
 
-	do { /* backwards into queue, which the search does not need any more */
+	do { /* backwards into queue, which search() no longer needs */
 		f->queue[n++] = at;
 		f->named[at] = true;
 		at = f->from[at];

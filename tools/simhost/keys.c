@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KEYS_MAX    64u  /* of a table: a bit for each */
-#define CHOICES_MAX 160u /* bytes of their names in a sentence */
+#define KEYS_MAX    64u  /* keys of one table: the size of seen_line */
+#define CHOICES_MAX 160u /* bytes for the list of choices in a message */
 #define DAY_MS      86400000.0
 
 int notes_add(struct notes *n, const char *fmt, ...)
@@ -80,7 +80,7 @@ static int read_string(struct reading *x, const struct tree_node *n, const char 
 	return 0;
 }
 
-/* In XML every value is a string. */
+/* Accepts a string of digits as well: in XML every value is a string. */
 static bool integer_of(const struct tree_node *n, int64_t *ret)
 {
 	const char *s = n->kind == TREE_SCALAR && !n->word ? json_string_value(n->value) : NULL;
@@ -104,7 +104,7 @@ static int read_uint(struct reading *x, const struct tree_node *n, const struct 
 	*ret = v > k->max ? k->max : (uint32_t)v;
 	if (v <= k->max)
 		return 0;
-	snprintf(sentence, sizeof(sentence), "%lld is more than there is here; %u is used", (long long)v, k->max);
+	snprintf(sentence, sizeof(sentence), "%lld is above the maximum; %u is used", (long long)v, k->max);
 	return key_note(x, n, sentence);
 }
 
@@ -213,7 +213,7 @@ static const struct key *find(const struct key *table, const char *name)
 	return NULL;
 }
 
-/* An empty text in a foreign file is as good as none. */
+/* In Apollo's files an empty text means that the key is not given. */
 static bool is_absent(const struct reading *x, const struct tree_node *n, const struct key *k)
 {
 	bool value = k->type == KEY_STRING || k->type == KEY_UINT || k->type == KEY_CHOICE;
@@ -222,7 +222,7 @@ static bool is_absent(const struct reading *x, const struct tree_node *n, const 
 	       !json_string_length(n->value);
 }
 
-/* XML cannot tell an object without members from an empty text. */
+/* In XML an object without members looks the same as an empty text. */
 static bool is_object(const struct tree_node *n)
 {
 	return n->kind == TREE_OBJECT ||

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 struct launch_reading {
-	struct reading keys; /* first: key_fn gets it */
+	struct reading keys; /* first member: key_fn receives a pointer to it */
 	struct launch *launch;
 };
 
@@ -103,7 +103,7 @@ static int read_nice(struct reading *x, const struct tree_node *n, void *to)
 	return 0;
 }
 
-/* The words of enum launch_type and enum launch_handler. */
+/* In the order of enum launch_type and enum launch_handler. */
 static const char *const types[] = { "library", "binary", NULL };
 static const char *const handlers[] = { "respawn", "exit", "none", NULL };
 
@@ -144,11 +144,11 @@ static const struct key module_keys[] = {
 	{ 0 },
 };
 
-/* What must fit together, and what is not given. */
+/* Checks required keys by module type, and sets the default of process_name. */
 static int check_module(struct reading *x, const struct tree_node *n, struct launch_module *m)
 {
 	if (m->type == LAUNCH_LIBRARY && !m->n_dags)
-		return tree_fail(x->tree, n, "\"dag_conf\" is missing: what shall the process load?");
+		return tree_fail(x->tree, n, "\"dag_conf\" is missing: the process has no DAG file to load");
 	if (m->type == LAUNCH_BINARY && !m->process_name)
 		return tree_fail(x->tree, n, "\"process_name\" is missing: of a binary it is the command line");
 	if (!m->process_name)

@@ -68,7 +68,8 @@ static int find_binary(const struct launch *l, struct launch_process *p)
 
 /* ---- schedulers ---- */
 
-#define CYBER_DEFAULT "CYBER_DEFAULT" /* what Cyber calls none; only who has made a file of that name has one */
+/* Cyber's name for no configuration; such a file exists only if the user has created one */
+#define CYBER_DEFAULT "CYBER_DEFAULT"
 
 static int find_in_cyber(const char *file, char **ret)
 {
@@ -105,7 +106,7 @@ static int find_scheduler(const struct launch *l, struct launch_process *p, stru
 	mem_free(file);
 	if (r == -ENOENT && !strcmp(name, CYBER_DEFAULT))
 		return 0;
-	if (r == -ENOENT) /* as CYBER_COMPUTE, which Apollo's own launch files name and no release has */
+	if (r == -ENOENT) /* such as CYBER_COMPUTE, which Apollo's launch files name but no release contains */
 		return notes_add(notes, "%s:%u: module.sched_name: %s; the process has the usual scheduler", l->path,
 				 p->m.sched_line, err_why());
 	p->scheduler = path;

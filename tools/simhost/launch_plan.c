@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define CLIENT_NAME_CHARS 40u /* as sim_connect() has it */
+#define CLIENT_NAME_CHARS 40u /* sim_connect()'s limit */
 #define BLANKS            " \t\r\n"
 
 static void process_finish(struct launch_process *p)

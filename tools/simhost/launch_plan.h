@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The processes that a launch file means: which modules share one, with which settings, and the command line of each.
+ * The processes of a launch file: which modules share a process, with which settings, and the command line of each
+ * process.
  *
- * Modules of one process_name are one process with all their DAG files. What several of them give (sched_name,
- * exception_handler, respawn_limit, nice) must be the same. A binary shares with nobody.
+ * Modules of one process_name become one process with all their DAG files. Settings that several of them give
+ * (sched_name, exception_handler, respawn_limit, nice) must be the same. A binary always has a process for itself.
  *
  * Thread:  the owner's.
  * Errors:  -EINVAL with "file:line: ..." in err_why(), -ENOMEM.
@@ -16,18 +17,19 @@
 #define LAUNCH_PROCESS_DAGS_MAX 256u
 
 struct launch_process {
-	struct launch_module m; /* its first module, with the settings that further ones add; but not their DAG files */
-	const char *label;      /* in messages: its process_name; of a binary its name, if it has one */
-	const char **dag;       /* of all its modules, in the order of the file */
+	/* the first module, plus settings that only later modules give; without the latter's DAG files */
+	struct launch_module m;
+	const char *label; /* for messages: process_name; of a binary its name, if given */
+	const char **dag;  /* DAG files of all modules, in the order of the file */
 	unsigned *dag_line;
 	unsigned n_dags;
-	char *program;   /* of a binary, where launch_find() found it */
-	char *scheduler; /* file, where it found it; NULL: none */
-	char **argv;     /* launch_plan_command() made it */
+	char *program;   /* of a binary: path found by launch_find() */
+	char *scheduler; /* configuration file found by launch_find(); NULL: none */
+	char **argv;     /* set by launch_plan_command() */
 };
 
 struct launch_plan {
-	const struct launch *launch; /* keeps, until it is destroyed */
+	const struct launch *launch; /* borrowed until the plan is destroyed */
 	struct launch_process *processes;
 	unsigned n;
 };
@@ -35,15 +37,18 @@ struct launch_plan {
 int launch_plan_make(const struct launch *l, struct launch_plan **ret);
 void launch_plan_destroy(struct launch_plan *p); /* NULL is fine */
 
-/* Options that every process of components gets. */
+/* Options passed to every process of components. */
 struct launch_child {
-	const char *program; /* simhost */
-	const char *socket;  /* NULL: as usual */
-	const char *mode;    /* NULL: as its files say */
+	const char *program; /* path of simhost */
+	const char *socket;  /* NULL: the default socket */
+	const char *mode;    /* NULL: as the DAG files say */
 	int64_t stuck_dur_ns;
 };
 
-/* argv of p: NULL ends it. A command line of a binary is cut at blanks, as cyber_launch does; there are no quotes. */
+/*
+ * Sets p->argv, ended by NULL. The command line of a binary is split at blanks, as cyber_launch does; quotes have no
+ * meaning.
+ */
 int launch_plan_command(struct launch_process *p, const struct launch_child *c);
 
 #endif

@@ -25,35 +25,35 @@
 
 LOG_TOPIC("launch");
 
-#define PACE_DUR_NS    (200 * NS_PER_MS) /* one process is started no more often: how often cyber_launch looks */
+#define PACE_DUR_NS    (200 * NS_PER_MS) /* minimum between two starts of a process: cyber_launch's polling interval */
 #define LINES_PER_S    200
 #define LABEL_CHARS    64
-#define EXIT_BY_SIGINT (128 + SIGINT) /* of a shell whose program was ended by it */
-#define EXIT_NO_START  127            /* as a shell has it */
+#define EXIT_BY_SIGINT (128 + SIGINT) /* exit status of a shell whose program was ended by SIGINT */
+#define EXIT_NO_START  127            /* as in shells */
 #define NEVER_NS       INT64_MAX
 
 struct member {
 	const struct launch_process *p;
 	char label[LABEL_CHARS + 1]; /* printable */
-	struct spawned child;        /* pid 0: it does not run */
+	struct spawned child;        /* pid 0: not running */
 	int64_t started_mono_ns;
-	int64_t start_mono_ns; /* when to start it again; NEVER_NS: not */
+	int64_t start_mono_ns; /* when to start it again; NEVER_NS: not planned */
 	uint32_t restarts;
-	int status; /* of its last end, as waitpid() has it */
+	int status; /* wait status of its last end */
 	bool failed;
-	struct lines lines; /* of its output */
+	struct lines lines; /* its output */
 	struct log_limit limit;
 };
 
 struct launcher {
 	struct launch *file;
 	struct launch_plan *plan;
-	struct member *members; /* as in the plan */
-	struct pollfd *fds;     /* the signals'; two of each member: its end, its output */
+	struct member *members; /* in the order of the plan */
+	struct pollfd *fds;     /* the signalfd; then two per member: pidfd, output */
 	int signal_fd;
 	int64_t kill_after_dur_ns;
 	bool stopping;
-	int64_t kill_mono_ns; /* of those that still run then; NEVER_NS: not */
+	int64_t kill_mono_ns; /* when to send SIGKILL to processes that still run; NEVER_NS: not planned */
 };
 
 /* ---- rules ---- */
@@ -102,7 +102,7 @@ static void close_output(struct member *m)
 static void tell_to_end(struct launcher *l)
 {
 	if (l->stopping) {
-		l->kill_mono_ns = mono_now_ns(); /* asked again: at once */
+		l->kill_mono_ns = mono_now_ns(); /* second request: kill at once */
 		return;
 	}
 	l->stopping = true;
@@ -149,7 +149,7 @@ static void leave(const struct member *m, const char *how)
 		log_at(level, "%s exited: %s; it is not started again (its exception_handler)", m->label, how);
 }
 
-/* how: "(pid 12) with exit code 3". */
+/* how: how it ended, such as "(pid 12) with exit code 3". */
 static void after_end(struct launcher *l, struct member *m, const char *how)
 {
 	m->failed = !launcher_ended_well(m->status, l->stopping);
@@ -218,7 +218,7 @@ static int start(struct member *m)
 	return 0;
 }
 
-/* As cyber_launch does it: if one cannot start, all end. */
+/* If one process cannot start, all are stopped, as in cyber_launch. */
 static void start_all(struct launcher *l)
 {
 	for (unsigned i = 0; i < l->plan->n && !l->stopping; i++) {
@@ -252,7 +252,7 @@ static bool all_ended(const struct launcher *l)
 	return true;
 }
 
-/* ms until something is due, rounded up; -1: nothing is. */
+/* Returns ms until the next action is due, rounded up, at most 1000; -1: none is due. */
 static int patience_ms(const struct launcher *l, int64_t now_mono_ns)
 {
 	int64_t due = l->kill_mono_ns;
@@ -326,7 +326,7 @@ static int exit_status(const struct launcher *l)
 
 /* ---- create and destroy ---- */
 
-/* Before anything is started: what is missing, or wrong, ends it here. */
+/* Runs before any process is started, so that missing or wrong files end the launcher first. */
 static int prepare_process(struct launcher *l, struct launch_process *p, const struct launch_child *c)
 {
 	struct notes notes = { 0 };
@@ -369,7 +369,7 @@ static int catch_signals(struct launcher *l)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
-	(void)signal(SIGPIPE, SIG_IGN); /* who reads the log may go first */
+	(void)signal(SIGPIPE, SIG_IGN); /* the reader of the log may end before simhost */
 	l->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return l->signal_fd < 0 ? err_sys(-errno, "cannot wait for signals") : 0;
 }

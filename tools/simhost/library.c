@@ -18,17 +18,21 @@
 
 #define PREFIX    "sim_component_"
 #define CLASS_MAX 100
-#define BYTES_MAX ((off_t)1 << 30) /* of a copy */
+#define BYTES_MAX ((off_t)1 << 30) /* of a library that is copied */
 
 struct library {
 	void *handle;
 	char *path;
-	int fd; /* of the copy; -1: none. Open as long as it is loaded: the loader goes by the name, which has the number */
+	/*
+	 * memfd with the copy; -1: none. Kept open while loaded: dlopen() compares names, and the name contains the
+	 * fd's number
+	 */
+	int fd;
 };
 
 /* ---- open ---- */
 
-/* The loader itself would wait for whoever writes to a pipe. */
+/* dlopen() of a FIFO would block until a process writes to it. */
 static int check_file(const char *path)
 {
 	struct stat st;
@@ -57,7 +61,7 @@ static int copy_to_memory(const char *path, int *ret)
 		r = err_set(-EFBIG, "%s: more than %lld bytes are not loaded again", path, (long long)BYTES_MAX);
 		goto out;
 	}
-	errno = EIO; /* of a file that has become shorter */
+	errno = EIO; /* for a file that became shorter meanwhile */
 	while (at < st.st_size && sendfile(to, from, &at, (size_t)(st.st_size - at)) > 0)
 		;
 	r = at == st.st_size ? 0 : err_sys(-errno, "%s: reading it", path);
@@ -70,7 +74,7 @@ out:
 	return r;
 }
 
-/* All its symbols now: one that is missing is an error here, and no crash later. */
+/* RTLD_NOW resolves all symbols, so that a missing one is an error here and not a crash later. */
 static int load(struct library *l, const char *path)
 {
 	l->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -143,6 +147,6 @@ int library_class(const struct library *l, const char *name, const struct sim_co
 	return err_set(
 		-ENOENT,
 		"library %s has no class \"%s\": the symbol %s is missing. SIM_COMPONENT() exports one; `nm -D %s | grep " PREFIX
-		"` lists those there are",
+		"` lists the classes that it has",
 		l->path, name, symbol, l->path);
 }

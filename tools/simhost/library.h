@@ -2,9 +2,6 @@
 /*
  * Shared objects with component classes.
  *
- * Each opening is an instance of its own where it has to be (fresh): for a reload a private copy is loaded, as the loader
- * would hand out the old one for the same file.
- *
  * Thread: one at a time.
  */
 #ifndef SIMHOST_LIBRARY_H
@@ -17,13 +14,15 @@
 struct library;
 
 /*
- * Errors: -ENOENT no such file, -ELIBBAD the loader refuses it (its own words are in the sentence) or it is no regular file, -EPERM root
- * runs us and others could change it, -EFBIG, -ENOMEM.
+ * Loads a library. fresh: loads a private copy of the file, for a reload: dlopen() would return the library already
+ * loaded for the same file.
+ * Errors: -ENOENT no such file, -ELIBBAD dlopen() refuses it (err_why() has dlerror()) or it is not a regular file,
+ * -EPERM simhost runs as root and other users could change it, -EFBIG, -ENOMEM.
  */
 int library_open(const char *path, bool fresh, struct library **ret);
-/* No component of it is left. NULL is fine. */
+/* All of its components must have been destroyed. NULL is fine. */
 void library_close(struct library *l);
-/* By the name in its DAG file. -ENOENT; -ELIBBAD it is of another version. */
+/* Finds a class by the name used in DAG files. -ENOENT: no such class; -ELIBBAD: compiled for another ABI version. */
 int library_class(const struct library *l, const char *name, const struct sim_component_class **ret);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lock: load::lock, over the list. A component that is being made, ended or replaced is busy: then whoever does that has it alone, and
- * others see what is done to it, and since when.
+ * Lock: load::lock protects the list. A component that is being created, ended or replaced is marked busy: only the
+ * thread that does so uses it, and others see only what is being done and since when.
  */
 #include "load.h"
 
@@ -28,9 +28,9 @@ struct loaded {
 	const struct dag *dag;
 	const struct dag_component *d;
 	struct library *library;
-	struct sim_component *c; /* NULL: it could not be made again */
-	enum load_work work;     /* ... or is being: no one else looks at it; guarded by load::lock */
-	int64_t since_mono_ns;   /* of work, likewise */
+	struct sim_component *c; /* NULL: not created, or a reload failed */
+	enum load_work work;     /* if not LOAD_NOTHING, other threads must not use c; guarded by load::lock */
+	int64_t since_mono_ns;   /* start of `work`; guarded by load::lock */
 };
 
 struct load {
@@ -81,7 +81,7 @@ static struct sim_component_options options_of(const struct dag_component *d)
 	return o;
 }
 
-/* From the library there is; its sentence begins with the place in the DAG file. */
+/* Creates the component from x->library. On failure err_why() begins with the place in the DAG file. */
 static int make(struct load *l, struct loaded *x)
 {
 	struct sim_component_options o = options_of(x->d);
@@ -223,7 +223,7 @@ unsigned load_count(const struct load *l)
 
 /* ---- again ---- */
 
-/* The new one failed: r and its sentence stay. */
+/* The component of the new library failed: creates it from the old one again. Returns r with the original reason. */
 static int back_to(struct load *l, struct loaded *x, struct library *old, int r)
 {
 	char why[ERR_WHY_MAX];
@@ -240,7 +240,7 @@ static int back_to(struct load *l, struct loaded *x, struct library *old, int r)
 	return err_set(r, "%s; the old one runs again", why);
 }
 
-/* x is busy: nobody else looks at it. */
+/* x is marked busy: no other thread uses it. */
 static int replace(struct load *l, struct loaded *x, struct sim_component *running)
 {
 	const struct dag_module *m = &x->dag->modules[x->d->module];
@@ -251,7 +251,7 @@ static int replace(struct load *l, struct loaded *x, struct sim_component *runni
 	if (r < 0)
 		return err_set(r, "%s:%u: component %s: %s", x->dag->path, m->line, x->d->name, err_why());
 	r = library_class(fresh, x->d->class_name, &cls);
-	if (r < 0) { /* then the old one need not end */
+	if (r < 0) { /* checked while the old component still runs */
 		library_close(fresh);
 		return err_set(r, "%s:%u: component %s: %s", x->dag->path, x->d->line, x->d->name, err_why());
 	}
@@ -339,7 +339,9 @@ static void on_channel(void *user, const char *channel, bool written)
 		add_name(&to->c->writes, &to->c->n_writes, channel, &to->f->r);
 }
 
-/* Its inputs: other readers that its node has do not keep it from running. */
+/*
+ * Adds the component's inputs. Other readers of its node are not relevant: the component runs without messages on them.
+ */
 static void add_reads(struct flow *f, struct flow_component *c, const struct dag_component *d)
 {
 	char full[SIM_CHANNEL_MAX + 1];
@@ -370,7 +372,10 @@ static bool is_ours(const struct flow *f, const char *channel)
 	return false;
 }
 
-/* Channels that somebody publishes; of those that a component here writes as well, only where there is a second publisher. */
+/*
+ * Adds channels that have a publisher outside; of a channel that a component of this host writes, only if there is a
+ * second publisher.
+ */
 static void add_outside(struct flow *f, const json_t *channels)
 {
 	size_t i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simhost: the host of components. Options, and what they ask for. Thread: main. */
+/* simhost: the host of components. Parses options and runs what they ask for. Thread: main. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,8 +33,8 @@ static const struct opt OPTS[] = {
 	OPT("rank", 'r', INT, rank, "N", "place in each step of lock-step, whatever the files say", .max = 1000000),
 	OPT("scheduler", 0, STRING, scheduler, "FILE", "configuration of the scheduler, whatever the files say",
 	    .complete = "file"),
-	OPT("stuck", 0, DUR, stuck_dur_ns, NULL, "end when a callback does not come back for so long; 30s, 0: never"),
-	OPT("kill-after", 0, DUR, kill_after_dur_ns, NULL, "with --launch: from SIGINT to SIGKILL for who is late; 3s"),
+	OPT("stuck", 0, DUR, stuck_dur_ns, NULL, "end the process when a callback takes longer; 30s, 0: never"),
+	OPT("kill-after", 0, DUR, kill_after_dur_ns, NULL, "with --launch: time from SIGINT to SIGKILL; 3s"),
 	OPT("socket", 's', STRING, socket, "PATH", "simd's control socket", .complete = "file"),
 	{ 0 },
 };
@@ -53,7 +53,8 @@ static int wrong_usage(const char *what)
 	return 2;
 }
 
-static const char wrong_launch[] = "--process, --rank and --scheduler are up to the launch file and its DAG files";
+static const char wrong_launch[] = "--process, --rank and --scheduler cannot be used with --launch: the launch file "
+				   "and its DAG files set them";
 
 static bool is_wrong_launch(const struct args *a)
 {
@@ -82,7 +83,7 @@ static int launch(const struct args *a)
 				      .kill_after_dur_ns = a->kill_after_dur_ns };
 
 	if (a->dags.n)
-		return wrong_usage("a launch file has DAG files of its own: --dag is too much");
+		return wrong_usage("--dag cannot be used with --launch: the launch file names its DAG files");
 	if (is_wrong_launch(a))
 		return wrong_usage(wrong_launch);
 	(void)log_setup("simhost");
@@ -104,7 +105,7 @@ static int run(const struct args *a, int mode)
 	return run_dags(&o);
 }
 
-/* -1: not given; -EINVAL: neither. */
+/* Returns enum sim_run_mode; -1: not given; -EINVAL: unknown word. */
 static int mode_of(const char *word)
 {
 	if (!word)

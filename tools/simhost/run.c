@@ -26,7 +26,7 @@ LOG_TOPIC("simhost");
 struct reload {
 	struct run *run;
 	const char *name;
-	struct sim_service *service; /* NULL: it is not on offer */
+	struct sim_service *service; /* NULL: not offered */
 };
 
 struct run {
@@ -35,14 +35,14 @@ struct run {
 	struct sim_host *h;
 	struct load *l;
 	struct watch *w;
-	struct reload *reload;    /* by index of load */
-	char scheduler[PATH_MAX]; /* where it is given; "": nowhere */
-	char *scheduler_text;     /* of the one that was given instead; NULL: none */
+	struct reload *reload;    /* by index in load */
+	char scheduler[PATH_MAX]; /* place where it is given; "": not given */
+	char *scheduler_text;     /* text of --scheduler's file; NULL: not given */
 };
 
 /* ---- ending ---- */
 
-static struct sim_host *_Atomic signalled; /* what a signal stops */
+static struct sim_host *_Atomic signalled; /* the host that a signal stops */
 
 static void on_signal(int number)
 {
@@ -111,14 +111,14 @@ static int read_dags(struct run *x, const struct run_options *o)
 	return r;
 }
 
-/* What this machine cannot have of a scheduler is said with its place, before the library says it without. */
+/* Checks here what this machine cannot provide, because the library's own message would lack file and line. */
 static int check_schedulers(struct run *x)
 {
 	int r = 0;
 
 	for (unsigned i = 0; r == 0 && i < x->n; i++) {
 		r = check_dag_scheduler(x->dags[i], NULL);
-		if (x->dags[i]->host.scheduler && !*x->scheduler) /* if there are several they are the same */
+		if (x->dags[i]->host.scheduler && !*x->scheduler) /* several files can only give the same one */
 			check_scheduler_place(x->dags[i], x->scheduler, sizeof(x->scheduler));
 	}
 	return r;
@@ -153,7 +153,7 @@ static int make_host(struct run *x, const struct run_options *o)
 	return r < 0 ? err_set(r, "%s", sim_why()) : 0;
 }
 
-/* What has nobody to read from may have somebody in a moment: the watch looks again. */
+/* Logs only cycles. A channel without a writer may get one soon; the watch reports it later. */
 static void on_flow(void *user, bool error, const char *sentence)
 {
 	(void)user;
@@ -190,7 +190,7 @@ static int start(struct run *x, const struct run_options *o)
 	return 0;
 }
 
-/* The watch is the last to go: it names who does not come back even now. */
+/* The watch stops last, so that it can still report a component that hangs in shutdown. */
 static void finish(struct run *x)
 {
 	signalled = NULL;

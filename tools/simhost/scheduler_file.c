@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conf files of Cyber as our configuration of the scheduler, see scheduler_file.h. Thread: the owner's. */
+/* Converts conf files of Cyber to simd's scheduler configuration, see scheduler_file.h. Thread: the owner's. */
 #include "scheduler_file.h"
 
 #include "channel_name.h"
@@ -10,11 +10,11 @@
 
 #include <string.h>
 
-/* Repeated in Cyber's schema: arrays, however often they occur. */
+/* Repeated fields in Cyber's schema: always arrays, even if they occur once. */
 static const char *const lists[] = { "groups", "tasks", "threads", NULL };
 
 static const struct {
-	const char *name, *note; /* NULL: taken */
+	const char *name, *note; /* NULL: the key is used */
 } known[] = {
 	{ "policy", NULL },           { "process_level_cpuset", NULL },
 	{ "classic_conf", NULL },     { "choreography_conf", NULL },
@@ -22,7 +22,7 @@ static const struct {
 	{ "threads", NULL },
 };
 
-/* NULL: it is taken. */
+/* Returns the reason why a key is ignored; NULL: it is used. */
 static const char *note_on(const char *name)
 {
 	for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -31,7 +31,7 @@ static const char *note_on(const char *name)
 	return "not for the scheduler, ignored";
 }
 
-/* The object that the scheduler's keys are in; what stands beside it is noted. */
+/* Finds the object that contains the scheduler's keys; adds a note for each key beside it. */
 static int find_conf(struct reading *x, const struct tree_node **ret)
 {
 	const struct tree_node *found = NULL;

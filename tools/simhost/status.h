@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* With what simhost exits. Thread: any. */
+/* Exit statuses of simhost. Thread: any. */
 #ifndef SIMHOST_STATUS_H
 #define SIMHOST_STATUS_H
 
-#define STATUS_NEVER_WORKS 78 /* sysexits.h: EX_CONFIG; simd gives a process up that keeps ending with it */
+#define STATUS_NEVER_WORKS 78 /* sysexits.h: EX_CONFIG; simd stops restarting a process that keeps ending with it */
 
-/* For an error of the start: STATUS_NEVER_WORKS for what a change of files alone can mend, else 1. 0: 0. */
+/*
+ * Returns the exit status for an error at the start: STATUS_NEVER_WORKS if only a change of files can mend it, else 1;
+ * 0 for 0.
+ */
 int status_of(int r);
 
 #endif

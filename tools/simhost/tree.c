@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tree that the three syntaxes become, see tree.h. Nodes and names lie in blocks that the tree owns. Thread: the owner's. */
+/*
+ * The tree of all three syntaxes, see tree.h. Nodes and names are allocated in blocks that the tree owns. Thread: the
+ * owner's.
+ */
 #include "tree_private.h"
 
 #include "err.h"
@@ -13,7 +16,7 @@
 #include <string.h>
 
 #define BLOCK_SIZE     8192u
-#define PATH_MAX_BYTES 200u /* of a key path in a sentence */
+#define PATH_MAX_BYTES 200u /* bytes of a key path in a message */
 
 struct tree_block {
 	struct tree_block *next;
@@ -143,7 +146,7 @@ int tree_string(struct tree *t, struct tree_node *n, const char *s, size_t len)
 	value = json_stringn(s, len);
 	if (value)
 		return tree_value(t, n, value);
-	value = json_stringn_nocheck(s, len); /* which of its two reasons it was */
+	value = json_stringn_nocheck(s, len); /* tell invalid UTF-8 from lack of memory */
 	if (!value)
 		return err_nomem();
 	json_decref(value);
@@ -165,7 +168,7 @@ bool tree_is_json(const char *text, size_t len)
 
 	if (at == len || text[at] != '[')
 		return at < len && text[at] == '{';
-	at++; /* in text format the name of an extension stands in brackets */
+	at++; /* in text format, the name of an extension is in brackets */
 	at += blanks(text + at, len - at);
 	return at == len || !isalpha((unsigned char)text[at]);
 }
@@ -201,7 +204,10 @@ int tree_fail(const struct tree *t, const struct tree_node *n, const char *fmt, 
 
 /* ---- as JSON ---- */
 
-/* A member that is there already turns into an array, to which a list adds each of its items. */
+/*
+ * Adds a member to an object. If it exists already, it becomes an array, to which the value, or each item of a list, is
+ * appended.
+ */
 static int put_member(json_t *obj, const char *name, json_t *value)
 {
 	json_t *old = json_object_get(obj, name), *all;
@@ -225,7 +231,7 @@ static int put_member(json_t *obj, const char *name, json_t *value)
 	return r;
 }
 
-/* An array of its own, if its name asks for one. */
+/* Wraps the value in an array if the node's name is in lists. */
 static json_t *listed(const struct tree_node *n, const char *const *lists, json_t *value)
 {
 	json_t *all;

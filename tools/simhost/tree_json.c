@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON with lines: jansson checks and decodes the text, and a walk along both gives each value its line. jansson keeps members in
- * the order of the text, so the walk needs to know no more of JSON than where a string ends. jansson nests 2048 deep at most, the tree less. Thread: the owner's.
+ * JSON with line numbers: jansson checks and decodes the text; a second pass over text and values gives each value its
+ * line. jansson keeps the order of members, so that the pass only has to recognise where a string ends. jansson accepts
+ * at most 2048 levels; the tree accepts fewer.
+ * Thread: the owner's.
  */
 #include "err.h"
 #include "tree_private.h"
@@ -15,7 +17,7 @@ struct walk {
 	unsigned line;
 };
 
-/* Over blanks and the signs between values. */
+/* Skips blanks, commas and colons. */
 static void skip_between(struct walk *w)
 {
 	for (; w->at < w->end && strchr(" \t\r\n,:", *w->at); w->at++)

@@ -5,22 +5,23 @@
 
 #include "tree.h"
 
-/* An empty tree, for a text of that length. */
+/* Creates an empty tree for a text of len bytes. -EINVAL: the text is too long. */
 int tree_create(const char *file, size_t len, struct tree **ret);
 
 /*
- * The next child of parent (NULL: the root). name: keeps; NULL: none. Returns -EINVAL: too many nodes, or too deep.
+ * Appends a child to parent (NULL: creates the root). name: must live as long as the tree; NULL: none. -EINVAL: too
+ * many nodes, or too deep.
  */
 int tree_add(struct tree *t, struct tree_node *parent, const char *name, enum tree_kind kind, unsigned line,
 	     struct tree_node **ret);
 
-/* A copy that lives as long as the tree; NULL: no memory. */
+/* Copies a name; the copy lives as long as the tree. NULL: no memory. */
 const char *tree_name(struct tree *t, const char *s, size_t len);
 
-/* Takes value (NULL: no memory), which belongs to the tree's array of values from now on. */
+/* Sets the value of n and takes ownership of it: it becomes part of tree::json. value NULL: returns -ENOMEM. */
 int tree_value(struct tree *t, struct tree_node *n, json_t *value);
 
-/* s as a string value: -EINVAL when it is too long, not UTF-8 or has a zero byte. */
+/* Sets s as string value of n. -EINVAL: too long, not UTF-8, or has a zero byte. */
 int tree_string(struct tree *t, struct tree_node *n, const char *s, size_t len);
 
 #endif

@@ -17,7 +17,7 @@ struct parse {
 	struct tree *t;
 	const char *at, *end;
 	unsigned line;
-	size_t len; /* of what is in string */
+	size_t len; /* bytes used in string */
 	char string[TREE_STRING_MAX + 1];
 };
 
@@ -26,7 +26,7 @@ static int fail(const struct parse *p, const char *what)
 	return err_set(-EINVAL, "%s:%u: %s", p->t->file, p->line, what);
 }
 
-/* Over blanks and comments. The next character; 0: the end. */
+/* Skips blanks and comments. Returns the next character without taking it; 0: the end. */
 static char peek(struct parse *p)
 {
 	for (; p->at < p->end; p->at++) {
@@ -84,7 +84,7 @@ static int put_code(struct parse *p, uint32_t code)
 	return r;
 }
 
-/* Up to max digits of a base; how many. */
+/* Reads at most max digits of the base. Returns their number. */
 static unsigned digits(struct parse *p, unsigned base, unsigned max, uint32_t *ret)
 {
 	unsigned n = 0;
@@ -100,7 +100,7 @@ static unsigned digits(struct parse *p, unsigned base, unsigned max, uint32_t *r
 	return n;
 }
 
-/* What stands behind a backslash. */
+/* Reads an escape sequence after its backslash. */
 static int escape(struct parse *p)
 {
 	static const char from[] = "abfnrtv\\'\"?", to[] = "\a\b\f\n\r\t\v\\'\"?";
@@ -126,7 +126,7 @@ static int escape(struct parse *p)
 	return fail(p, "an escape that the text format does not have");
 }
 
-/* One after another, as many as there are. */
+/* Reads adjacent strings and concatenates them. */
 static int strings(struct parse *p)
 {
 	char quote;
@@ -152,7 +152,7 @@ static int strings(struct parse *p)
 
 /* ---- values ---- */
 
-/* A number, a word, or a minus before one of them: into string. */
+/* Reads a number or a word, optionally after a minus, into p->string. */
 static int bare(struct parse *p)
 {
 	bool negative = take(p, '-');
@@ -247,7 +247,7 @@ static int list(struct parse *p, struct tree_node *n)
 
 /* ---- fields ---- */
 
-/* A name, or that of an extension in brackets; with what it is called. */
+/* Reads the name of a field; the name of an extension includes its brackets. */
 static int field_name(struct parse *p, const char **ret)
 {
 	const char *begin = p->at;
@@ -280,7 +280,7 @@ static int field(struct parse *p, struct tree_node *parent)
 	c = peek(p);
 	if (c == '{' || c == '<')
 		r = message(p, n);
-	else if (!colon && c != '[') /* a list of messages needs none, either */
+	else if (!colon && c != '[') /* before a list of messages the colon is optional, too */
 		r = tree_fail(p->t, n, "':' or '{' is missing behind it");
 	else
 		r = c == '[' ? list(p, n) : scalar(p, n);
@@ -289,7 +289,7 @@ static int field(struct parse *p, struct tree_node *parent)
 	return r;
 }
 
-/* To the closing bracket; 0: to the end of the text. */
+/* Reads fields up to the bracket `close`; 0: up to the end of the text. */
 static int fields(struct parse *p, struct tree_node *parent, char close)
 {
 	char c;

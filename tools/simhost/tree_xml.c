@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * XML over expat: elements and their attributes as members, the text of an element as its value. A document type declaration is
- * refused: it is all that could make a small file large. Thread: the owner's.
+ * XML by expat: elements and their attributes become members, the text of an element its value. A document type
+ * declaration is refused, because its entities could make a small file expand without bound.
+ * Thread: the owner's.
  */
 #include "err.h"
 #include "mem.h"
@@ -15,9 +16,9 @@
 struct parse {
 	XML_Parser expat;
 	struct tree *t;
-	struct tree_node *open; /* the element that is being read */
+	struct tree_node *open; /* innermost open element */
 	int r;
-	size_t len; /* of the text that has been seen since the last element began or ended */
+	size_t len; /* bytes of text since the last begin or end of an element */
 	char text[TREE_STRING_MAX];
 };
 
@@ -96,7 +97,7 @@ static void XMLCALL on_text(void *user, const XML_Char *s, int len)
 
 	if (p->r < 0 || !p->open)
 		return;
-	for (; !p->len && len && is_blank(*s); len--) /* between elements there may be any number */
+	for (; !p->len && len && is_blank(*s); len--) /* skip blanks between elements, which may exceed the buffer */
 		s++;
 	if ((size_t)len > sizeof(p->text) - p->len) {
 		stop(p, tree_fail(p->t, p->open, "a text of more than %u bytes", TREE_STRING_MAX));

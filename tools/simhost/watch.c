@@ -21,62 +21,63 @@
 LOG_TOPIC("simhost");
 
 #define LOOK_DUR_NS    NS_PER_S
-#define SLOW_DUR_NS    NS_PER_S /* a function that runs for so long is worth a line */
+#define SLOW_DUR_NS    NS_PER_S /* a callback that runs longer than this is logged */
 #define SLOW_MAX       32u
-#define QUIET_LOOKS    10u /* between two lines of one kind about one component */
-#define INIT_TIMES     10  /* --stuck, for init */
+#define QUIET_LOOKS    10u /* minimum number of looks between two warnings of one kind about one component */
+#define INIT_TIMES     10  /* init may take this many times --stuck */
 #define HOST_NOTES_MAX 1024
-#define FLOW_LOOKS     5u /* of time that runs: others that start with us have come by then */
+/* looks after simulated time has started; until then, processes started with simhost have created their writers */
+#define FLOW_LOOKS 5u
 
 enum kind { KIND_FAILED, KIND_UNMATCHED, KIND_OVERRUN, KIND_REFUSED, KINDS };
 
 struct seen {
-	uint64_t count[KINDS]; /* when it was last said */
-	uint32_t looks[KINDS]; /* since then */
-	int64_t slow_mono_ns;  /* the init or end that was named as slow */
+	uint64_t count[KINDS]; /* count when it was last logged */
+	uint32_t looks[KINDS]; /* looks since then */
+	int64_t slow_mono_ns;  /* start of the init or end that was last logged as slow */
 };
 
-/* A function that has not come back for a while. Those of one thread have called each other; it is in the deepest. */
+/* A callback that has been running for a while. Callbacks of one thread are nested; the thread is in the deepest. */
 struct slow {
 	uint64_t thread;
 	uint32_t depth;
 	int64_t since_mono_ns;
 	char name[NAME_MAX + 1];
 	char what[NAME_MAX + 1]; /* "proc", "its reader of /x" */
-	bool service;            /* it runs where services do */
+	bool service;            /* it runs in the thread of services */
 };
 
 struct watch {
-	struct sim_client *client; /* NULL: of a host without simd */
+	struct sim_client *client; /* NULL: the host has no connection to simd */
 	struct load *l;
-	const char *scheduler; /* where its configuration is given; NULL: nowhere */
-	size_t noted;          /* bytes of the host's notes that have been said */
-	uint32_t flow_looks;   /* FLOW_LOOKS: it has been said what nobody writes */
+	const char *scheduler; /* place where the configuration is given; NULL: not given */
+	size_t noted;          /* bytes of the host's notes already logged */
+	uint32_t flow_looks;   /* counts up to FLOW_LOOKS; then the missing writers have been logged */
 	int64_t stuck_dur_ns;
-	struct seen seen[DAG_COMPONENTS_MAX]; /* by index of load */
-	struct slow slow[SLOW_MAX];           /* of this look */
+	struct seen seen[DAG_COMPONENTS_MAX]; /* by index in load */
+	struct slow slow[SLOW_MAX];           /* found in this look */
 	unsigned n_slow;
 	struct {
 		uint64_t thread;
 		int64_t since_mono_ns;
-	} named[SLOW_MAX]; /* as slow */
+	} named[SLOW_MAX]; /* slow callbacks already logged */
 	unsigned next_named;
-	int64_t now_mono_ns; /* of this look */
+	int64_t now_mono_ns; /* time of this look */
 	struct {
 		const struct dag_component *first;
 		unsigned n;
 		uint64_t skipped;
-	} overrun; /* of this look */
+	} overrun; /* sums of this look */
 	pthread_t thread;
-	_Atomic uint32_t stop; /* futex */
+	_Atomic uint32_t stop; /* futex; 1: stop */
 };
 
-/* How many are new; 0 also where something was said a moment ago. */
+/* Returns how many events are new; 0 also if a warning of this kind was logged a moment ago. */
 static uint64_t news(struct seen *s, enum kind k, uint64_t count)
 {
 	uint64_t more;
 
-	if (count < s->count[k]) /* it was loaded again */
+	if (count < s->count[k]) /* the component was reloaded and counts from 0 */
 		s->count[k] = 0;
 	more = count - s->count[k];
 
@@ -111,8 +112,9 @@ static void look_unmatched(struct seen *s, const struct dag_component *d, const 
 	}
 	n = news(s, KIND_UNMATCHED, all);
 	if (n)
-		log_warn("component %s: %llu messages of %s were dropped, for want of %s to go with them", d->name,
-			 (unsigned long long)n, d->reader[0].channel, d->reader[which].channel);
+		log_warn("component %s: %llu messages of %s were dropped because no message of %s matched "
+			 "them",
+			 d->name, (unsigned long long)n, d->reader[0].channel, d->reader[which].channel);
 }
 
 /* ---- who does not come back ---- */
@@ -147,7 +149,7 @@ static void on_call(void *user, const struct sim_component_call *c)
 	w->n_slow++;
 }
 
-/* *ret_dur_ns: how long the one runs that it all began with. False: s has called another. */
+/* Whether s is the innermost callback of its thread. *ret_dur_ns: how long the outermost one has been running. */
 static bool is_deepest(const struct watch *w, const struct slow *s, int64_t *ret_dur_ns)
 {
 	int64_t since_mono_ns = s->since_mono_ns;
@@ -243,7 +245,10 @@ static void look_at(void *user, unsigned index, const struct dag_component *d, s
 			d->name, (unsigned long long)n);
 }
 
-/* In one line: where a machine stands still they are all late at once, and a line of each would push others out of simd's log. */
+/*
+ * All components in one line: when the machine stalls, all are late at once, and a line for each would push other lines
+ * out of simd's log.
+ */
 static void say_overrun(struct watch *w)
 {
 	const struct dag_component *d = w->overrun.first;
@@ -265,7 +270,10 @@ static void on_flow(void *user, bool error, const char *sentence)
 		log_warn("%s", sentence);
 }
 
-/* Before time begins nobody writes, and whoever does may be the one that it waits for. */
+/*
+ * Logs inputs without a writer, some time after simulated time has started. Not earlier: a writer may wait for the
+ * start as well.
+ */
 static void look_at_flow(struct watch *w)
 {
 	struct sim_clock_sample now;
@@ -277,7 +285,10 @@ static void look_at_flow(struct watch *w)
 		(void)load_flow(w->l, on_flow, NULL);
 }
 
-/* What of its scheduler cannot be had shows when threads have started, and again when a component is loaded. */
+/*
+ * Logs what the machine cannot provide of the scheduler's configuration: known when threads have started, and again
+ * after a reload.
+ */
 static void look_at_notes(struct watch *w)
 {
 	char text[HOST_NOTES_MAX], *save = NULL;

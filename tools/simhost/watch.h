@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looks after the components of a host, once a second, and names the one that fails, drops, lags, or does not come back; and, once
- * time has gone on for a while, what still has nobody to read from.
+ * Watches the components of a host, once a second, and logs which component fails, drops messages, is too slow, or
+ * hangs; and, after time has run for a while, which inputs still have no writer.
  *
  * Thread: "simhost-watch", from start to stop.
  */
@@ -13,12 +13,13 @@
 struct watch;
 
 /*
- * stuck_dur_ns: a component that is in proc, or does not end, for so long ends the process, so that whoever started it can start it
- * again; init, which may have much to load, gets ten times as long; 0: never. l may be empty yet. scheduler: where the scheduler's configuration is
- * given, for what of it cannot be had; keeps until stop; NULL: nothing is given.
+ * stuck_dur_ns: when a component stays in proc, or in its end, for longer than this, the process is ended, so that its
+ * supervisor can start it again; init, which may have to load a lot, gets ten times as long; 0: never. l may still be
+ * empty. scheduler: the place where the scheduler's configuration is given, for warnings about what the machine cannot
+ * provide; borrowed until watch_stop(); NULL: not given.
  */
 int watch_start(struct load *l, int64_t stuck_dur_ns, const char *scheduler, struct watch **ret);
-void watch_look(struct watch *w); /* now, and not only with the next second: the host has started */
+void watch_look(struct watch *w); /* looks now instead of at the next second */
 void watch_stop(struct watch *w); /* NULL is fine */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which object is which. See ids.h. */
+/* Ids of objects. See ids.h. */
 #include "ids.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@ void ids_finish(struct ids *t)
 	*t = (struct ids){ 0 };
 }
 
-/* Those unseen since `since_sim_ns`. */
+/* Remove the objects that have not been seen since `since_sim_ns`. */
 static void forget(struct ids *t, int64_t since_sim_ns)
 {
 	struct ids_entry *e;
@@ -28,7 +28,7 @@ int ids_see(struct ids *t, uint64_t key, int64_t now_sim_ns, const struct ids_en
 	void *place;
 	int r;
 
-	t->table.entry = sizeof(*e); /* it may be the first, of zeros alone */
+	t->table.entry = sizeof(*e); /* the table may be new and all zero */
 	t->table.key = sizeof(key);
 	if (t->table.n >= IDS_MAX && !table_find(&t->table, &key))
 		forget(t, now_sim_ns - IDS_FORGET_NS);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which object is which: keys of 64 bits, of a scenario or a world, become the 32-bit ids of messages, from 1 in the order
- * of appearance. An object has its id for the whole run, however long it is out of sight, as long as a run has no more of
- * them than IDS_MAX. Thread: the owner's.
+ * Ids of objects: keys of 64 bits, of a scenario or a world, are mapped to the 32-bit ids of messages, numbered from 1
+ * in the order of appearance. An object has the same id for the whole run, however long it is out of sight, unless the
+ * run has more than IDS_MAX objects. Thread: the owner's.
  */
 #ifndef SOURCES_IDS_H
 #define SOURCES_IDS_H
@@ -11,23 +11,23 @@
 
 #include "table.h"
 
-#define IDS_MAX       (3u << 18)           /* objects of a run; of more, some are forgotten: ... */
-#define IDS_FORGET_NS INT64_C(60000000000) /* ... those unseen for so long */
+#define IDS_MAX       (3u << 18)           /* objects of a run; with more, objects are forgotten ... */
+#define IDS_FORGET_NS INT64_C(60000000000) /* ... that were not seen for that long */
 
 struct ids_entry {
 	uint64_t key;
-	int64_t first_sim_ns, last_sim_ns; /* seen; time that goes back takes first along */
+	int64_t first_sim_ns, last_sim_ns; /* when it was seen; if time goes back, first_sim_ns goes back, too */
 	uint32_t id;
 };
 
-/* Zeroed to begin with. */
+/* Zero it before the first use. */
 struct ids {
 	struct table table; /* of struct ids_entry */
 	uint32_t last_id;
 };
 
 void ids_finish(struct ids *t);
-/* An object is seen. The entry is valid until the next call. -ENOMEM. */
+/* Record that an object is seen. *ret is valid until the next call. -ENOMEM. */
 int ids_see(struct ids *t, uint64_t key, int64_t now_sim_ns, const struct ids_entry **ret)
 	__attribute__((warn_unused_result));
 

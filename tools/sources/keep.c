@@ -12,8 +12,9 @@
 #include "err.h"
 #include "number.h"
 
-#define MESSAGES 1024                                 /* more than a socket's buffer has */
-#define SIZE     sizeof(((struct keep_set *)0)->word) /* of each message, so that their number is known */
+#define MESSAGES 1024 /* more than fit into a socket's buffer */
+/* bytes of each message: the number of messages follows from the bytes that wait */
+#define SIZE sizeof(((struct keep_set *)0)->word)
 
 static bool is_packet_socket(int fd)
 {
@@ -57,12 +58,12 @@ static int receive(struct keep *k, struct keep_set *ret, int flags)
 	if (n >= 0 && n != (ssize_t)SIZE) {
 		for (unsigned i = 0; i < ret->n; i++)
 			fd_close(ret->fd[i]);
-		return err_set(-EBADMSG, "what is kept is not of this program");
+		return err_set(-EBADMSG, "the kept set is not from this program");
 	}
 	return n < 0 ? (int)n : 0;
 }
 
-/* Take sets out until only so many are left, the oldest first. */
+/* Take out the oldest sets until `but` sets are left. */
 static void take_out(struct keep *k, int but)
 {
 	struct keep_set old;
@@ -73,7 +74,7 @@ static void take_out(struct keep *k, int but)
 	}
 }
 
-/* Who was killed while it replaced its set has left two. */
+/* A process that was killed while it replaced its set has left two. */
 int keep_look(struct keep *k, struct keep_set *ret)
 {
 	int r;
@@ -82,7 +83,7 @@ int keep_look(struct keep *k, struct keep_set *ret)
 	if (sets(k) == 0)
 		return 0;
 	r = receive(k, ret, MSG_PEEK);
-	return r < 0 ? err_prefix(r, "what the process before has left") : 1;
+	return r < 0 ? err_prefix(r, "what the previous process has left") : 1;
 }
 
 int keep_put(struct keep *k, const struct keep_set *set)
@@ -98,7 +99,7 @@ int keep_put(struct keep *k, const struct keep_set *set)
 	return 0;
 }
 
-/* What is no set is not counted as one. */
+/* Receives messages instead of counting sets, since a message of another size is not counted. */
 void keep_clear(struct keep *k)
 {
 	struct keep_set old;

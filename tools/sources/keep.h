@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Descriptors that outlive this process: simd gives each process of a rig a pair of sockets (SIMD_KEEP=FD,FD) whose
- * both ends it keeps open over restarts. What is sent into the first stays in the kernel until it is taken out of the second, so
- * sockets in there stay open, and connected, when the process is killed. As systemd's FDSTORE, without its daemon's help.
+ * Descriptors that outlive this process: simd gives each process of a rig a pair of sockets (SIMD_KEEP=FD,FD), and
+ * keeps both ends open over restarts. A message sent into the first socket stays in the kernel until it is received
+ * from the second, so descriptors in it stay open, and sockets connected, when the process is killed. It serves as
+ * systemd's FDSTORE does, but without a request to the daemon.
  *
- * The set is replaced as a whole, and at any instant there is a whole one: the new set is sent before the old one is taken out.
+ * The set is replaced as a whole, and at any instant a whole set exists: the new set is sent before the old one is
+ * taken out.
  *
  * Thread: one at a time.
  */
@@ -18,10 +20,10 @@
 #include "fd.h"
 
 #define KEEP_FDS   FD_PASS_MAX
-#define KEEP_WORDS 32 /* that a set may say of itself */
+#define KEEP_WORDS 32 /* words of data in a set */
 
 struct keep {
-	int in, out; /* -1: there is none */
+	int in, out; /* -1: no socket */
 };
 
 struct keep_set {
@@ -30,14 +32,20 @@ struct keep_set {
 	unsigned n;
 };
 
-/* What simd has given us; takes it out of the environment, so that children of ours do not have it. False: nothing. */
+/*
+ * Take the sockets that simd has given, and remove them from the environment, so that children do not inherit them.
+ * False: simd has given none.
+ */
 bool keep_open(struct keep *k);
-/* The set that is in there; it stays there. ret->fd: returns, close. 1; 0: there is none; negative with a sentence. */
+/*
+ * Read the kept set, which stays kept. ret->fd: owned by the caller, who closes them. Returns 1; 0: no set is kept;
+ * negative errno, see err_why().
+ */
 int keep_look(struct keep *k, struct keep_set *ret);
-/* Replace it. Borrows the descriptors. Negative with a sentence: the one of before is still there. */
+/* Replace the kept set. Borrows the descriptors. On negative errno (see err_why()) the earlier set is still kept. */
 int keep_put(struct keep *k, const struct keep_set *set);
-/* Take out whatever is in there. */
+/* Take out all that is kept. */
 void keep_clear(struct keep *k);
-void keep_close(struct keep *k); /* the set stays */
+void keep_close(struct keep *k); /* the set stays kept */
 
 #endif

@@ -9,11 +9,11 @@
 #include "err.h"
 #include "number.h"
 
-#define TURN_LEAST 1e-6 /* rad; less is the rounding of a map that is the grid itself: 1 cm at 10 km */
+#define TURN_LEAST 1e-6 /* rad; a smaller angle is the rounding of a map that is the grid itself: 1 cm at 10 km */
 
 bool origin_is_on_earth(double lat_deg, double lon_deg)
 {
-	return fabs(lat_deg) <= 90 && fabs(lon_deg) <= 180; /* false of what is not finite */
+	return fabs(lat_deg) <= 90 && fabs(lon_deg) <= 180; /* false for values that are not finite */
 }
 
 int origin_set(struct origin *ret, double lat_deg, double lon_deg)
@@ -60,7 +60,7 @@ int origin_parse(struct origin *ret, const char *text)
 	if (!text || !*text)
 		return 0;
 	if (number_f64s(text, degrees, 2) != 2 || origin_set(ret, degrees[0], degrees[1]) < 0)
-		return err_set(-EINVAL, "\"%.60s\" is no place on the earth; give LAT,LON in degrees", text);
+		return err_set(-EINVAL, "\"%.60s\" is not a position on the earth; give LAT,LON in degrees", text);
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a map lies on the earth: its origin in degrees; from there it is the UTM grid of the origin's zone. A map of another projection is laid onto that
- * grid at a place of it: it is turned against the grid there, and its scale is another.
+ * Position of a map on the earth: the map's origin in degrees, and the UTM grid of the origin's zone. A map of another
+ * projection is fitted to that grid at one point by a rotation; its scale differs from the grid's.
  * Thread: any; pure.
  */
 #ifndef SOURCES_ORIGIN_H
@@ -14,29 +14,32 @@ struct origin {
 	double lat_deg, lon_deg;
 	int zone;
 	double easting, northing; /* UTM */
-	double turn;              /* rad, anticlockwise: from the grid's east to the map's x */
+	double turn;              /* rad, anticlockwise: angle from the grid's east to the map's x */
 };
 
-/* A point of the map of which the degrees are known. */
+/* A point of the map, with its latitude and longitude. */
 struct origin_point {
 	double x, y; /* m, map */
 	double lat_deg, lon_deg;
 };
 
-/* "LAT,LON" in degrees; NULL or "": not given. -EINVAL. */
+/* text: "LAT,LON" in degrees; NULL or "": not given. -EINVAL. */
 int origin_parse(struct origin *ret, const char *text);
-/* The same from numbers. -EINVAL: no place on the earth, or one without UTM. */
+/* The same from numbers. -EINVAL: no position on the earth, or none in UTM. */
 int origin_set(struct origin *ret, double lat_deg, double lon_deg);
 /*
- * So that the map meets the grid of the zone of `at` exactly there, and points the same way: `beside` is some hundred metres away. -EINVAL: `at` is no
- * place on the earth, or one without UTM, or the two are one place.
+ * Fit the map to the grid of the zone of `at`, so that position and direction agree there. `beside` is some hundred
+ * metres away. -EINVAL: `at` is not a position on the earth, or not in UTM, or both points have the same position.
  */
 int origin_fit(struct origin *ret, const struct origin_point *at, const struct origin_point *beside);
 
-/* Of a point of the map. False: 0, 0, as there is no origin, or the point is beyond the grid: no fix there. */
+/*
+ * Degrees of a point of the map. False, with 0, 0: there is no origin, or the point is beyond the grid, so there is no
+ * fix.
+ */
 bool origin_degrees(const struct origin *o, double x, double y, double *ret_lat_deg, double *ret_lon_deg);
 
-/* Whether that is a latitude and a longitude at all. */
+/* Whether these are a valid latitude and longitude. */
 bool origin_is_on_earth(double lat_deg, double lon_deg);
 
 #endif

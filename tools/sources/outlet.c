@@ -19,7 +19,7 @@ static void on_done(void *user, bool ok, enum sim_reason reason)
 {
 	struct outlet *o = user;
 
-	(void)reason; /* counted by the library, by channel and reason */
+	(void)reason; /* the library counts failures by channel and reason */
 	atomic_fetch_add_explicit(ok ? &o->done : &o->failed, 1, memory_order_relaxed);
 }
 
@@ -35,7 +35,7 @@ int outlet_send(struct outlet *o, struct sim_slot *slot, size_t size, struct sim
 		return sim_publish_local(o->pub, slot);
 	r = sim_try_queue(o->pub, slot, token, on_done, o);
 	if (r < 0)
-		atomic_fetch_sub_explicit(&o->failed, 1, memory_order_relaxed); /* counted as refused instead */
+		atomic_fetch_sub_explicit(&o->failed, 1, memory_order_relaxed); /* it counts as refused instead */
 	return r;
 }
 
@@ -43,7 +43,7 @@ void outlet_count(struct outlet *o, int r)
 {
 	if (r == 0)
 		o->published++;
-	/* unavailable for a moment is no news (simd keeps the counters); an invalid message is */
+	/* being unavailable for a moment is not logged (simd has the counters); an invalid message is */
 	else if (o->refused++ == 0 && r != -ECANCELED && r != -EAGAIN && r != -EBUSY && r != -ESTALE && r != -ENOTCONN)
 		log_warn("%s: first message refused: %s", o->name, source_why(r));
 }

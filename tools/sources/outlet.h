@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A channel that a source publishes, and what became of its messages. One that no bridge carries goes to local subscribers only; else
- * it is queued for dispatch. Thread: main; completions on the library's, they only count.
+ * A channel that a source publishes, with counters of its messages. If no bridge carries the channel, its messages go
+ * only to local subscribers; otherwise they are queued for dispatch. Thread: main; completions on the library's thread,
+ * which only counts them.
  */
 #ifndef SOURCES_OUTLET_H
 #define SOURCES_OUTLET_H
@@ -14,22 +15,22 @@
 struct outlet {
 	const char *name;
 	struct sim_publisher *pub;
-	uint64_t published;    /* accepted, or given to local subscribers */
-	uint64_t refused;      /* by the library: paused, no slot, no simd */
-	_Atomic uint64_t done; /* completions: every bridge took it */
+	uint64_t published;    /* accepted by the library, or given to local subscribers */
+	uint64_t refused;      /* refused by the library: paused, no slot, no simd */
+	_Atomic uint64_t done; /* completions: every bridge has taken it */
 	_Atomic uint64_t failed;
 };
 
 /*
- * End a message that was filled in place: `size` bytes of it, 0: it did not fit. Takes the slot. token: exclusive, NULL: none.
- * Errors: -EMSGSIZE, those of sim_publish_local(), sim_try_queue().
+ * Publish a message that was filled in place; size: its bytes, 0: it did not fit. Takes ownership of the slot. token:
+ * exclusive; NULL: none. Errors: -EMSGSIZE, those of sim_publish_local() and sim_try_queue().
  */
 int outlet_send(struct outlet *o, struct sim_slot *slot, size_t size, struct sim_token *token);
-/* Count it, r: 0, or why there was no message. The first refusal is logged, unless it is one that passes. */
+/* Count a message; r: 0, or the error why there is none. The first refusal is logged, unless its cause is temporary. */
 void outlet_count(struct outlet *o, int r);
-void outlet_report(const struct outlet *o); /* the counters to the log */
+void outlet_report(const struct outlet *o); /* logs the counters */
 
-/* The sentence for an error of the library. */
+/* The text of the library's last error; without one, that of r. */
 const char *source_why(int r);
 
 #endif

@@ -11,7 +11,7 @@ LOG_TOPIC("rate");
 
 #define NOT_SET (-1)
 
-/* Something above 0 is not "at every look", however little it is. */
+/* A rate above 0 must not become 0, which means "at every call". */
 static int64_t mhz_of(double hz)
 {
 	int64_t mhz = lround(hz * 1000);
@@ -68,6 +68,6 @@ struct sim_params *rate_params(struct sim_client *c, const char *name)
 	int r = sim_params_create(c, name, &p);
 
 	if (r < 0)
-		log_warn("nobody can set parameters: %s; --name gives it a name of its own", source_why(r));
+		log_warn("parameters cannot be set: %s; give this source a name of its own with --name", source_why(r));
 	return p;
 }

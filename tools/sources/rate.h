@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often a source publishes, in simulated time, where others may set that while it runs: a frequency gate, and the parameter
- * that is its rate.
+ * A publishing rate in simulated time that can be changed while the source runs: a frequency gate, and the parameter
+ * that sets it.
  *
- * Thread: rate_due() by whoever publishes; what is set comes on the library's, and is taken at the next look.
+ * Thread: rate_due() on the publishing thread. A new rate is set on the library's thread, and takes effect at the next
+ * rate_due().
  */
 #ifndef SOURCES_RATE_H
 #define SOURCES_RATE_H
@@ -15,26 +16,26 @@
 
 struct rate {
 	struct sim_gate gate;
-	bool always;              /* due at every look */
-	_Atomic int64_t next_mhz; /* millihertz that were set; below 0: none were */
+	bool always;              /* due at every call of rate_due() */
+	_Atomic int64_t next_mhz; /* new rate in millihertz; below 0: none was set */
 };
 
-/* hz 0: due at every look. -EINVAL. */
+/* hz 0: due at every call. -EINVAL. */
 int rate_init(struct rate *r, double hz);
-/* Whether it is due. One that was set since the last look begins with this one. */
+/* Whether a message is due. A rate set since the last call takes effect in this call. */
 bool rate_due(struct rate *r, const struct sim_clock_sample *now);
 
 struct rate_param {
 	const char *name, *description; /* description: with the unit */
-	double initial, min, max;       /* Hz; min 0: then every look is due */
+	double initial, min, max;       /* Hz; with 0, which min 0 allows, every call is due */
 };
 
-/* r: keeps, until p is destroyed. As sim_params_declare(). */
+/* Keeps the pointer r until p is destroyed. Errors as of sim_params_declare(). */
 int rate_declare(struct rate *r, struct sim_params *p, const struct rate_param *o);
 
 /*
- * For `simctl param`, under the client's name. A client's name need not be its alone, a node's must: NULL, and a warning, where
- * another one has it; such a source works all the same.
+ * Create the parameters for `simctl param`, under the client's name. Several clients may have one name, but only one
+ * node: if another client has the node, it logs a warning and returns NULL, and the source works without parameters.
  */
 struct sim_params *rate_params(struct sim_client *c, const char *name);
 

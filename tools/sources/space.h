@@ -8,7 +8,7 @@
 
 #include <sim/msg/Pose.h>
 
-#define SPACE_FAR_M 1e9 /* nobody is further from the map's origin */
+#define SPACE_FAR_M 1e9 /* positions further from the map's origin are invalid */
 
 /* Written so that a NaN fails. */
 static inline bool space_vector_ok(const struct sim_Vector3 *v)
@@ -54,7 +54,7 @@ static inline struct sim_Vector3 space_rotate(struct sim_Quaternion q, struct si
 	return (struct sim_Vector3){ .x = p.x, .y = p.y, .z = p.z };
 }
 
-/* All zero is what an absent field reads as: no turn. False: not a rotation. */
+/* All zero, as an absent field reads, becomes the identity. False: not a rotation. */
 static inline bool space_normalise(struct sim_Quaternion *q)
 {
 	double n = sqrt(q->x * q->x + q->y * q->y + q->z * q->z + q->w * q->w);
@@ -69,7 +69,7 @@ static inline bool space_normalise(struct sim_Quaternion *q)
 	return true;
 }
 
-/* By how much one is turned against the other: 0 to pi. */
+/* Angle between the two rotations: 0 to pi. */
 static inline double space_angle(struct sim_Quaternion a, struct sim_Quaternion b)
 {
 	struct sim_Quaternion d = space_mul(space_inverse(a), b);
@@ -77,15 +77,18 @@ static inline double space_angle(struct sim_Quaternion a, struct sim_Quaternion 
 	return 2 * atan2(sqrt(d.x * d.x + d.y * d.y + d.z * d.z), fabs(d.w));
 }
 
-/* Where x points, whatever pitch and roll are; of a quaternion of any length. */
+/* Direction of x on the level, whatever pitch and roll are; q may have any length. */
 static inline double space_yaw(struct sim_Quaternion q)
 {
 	return atan2(2 * (q.w * q.z + q.x * q.y), q.w * q.w + q.x * q.x - q.y * q.y - q.z * q.z);
 }
 
-#define SPACE_CRAWL 1e-9 /* [m/s] below it a yaw rate says nothing of the wheels */
+#define SPACE_CRAWL 1e-9 /* [m/s] below it the front wheels' angle cannot be told from the yaw rate */
 
-/* [rad] the front wheels' angle at which a vehicle of this speed [m/s], forwards or backwards, turns at that rate [rad/s]: a bicycle's. */
+/*
+ * [rad] angle of the front wheels at which a vehicle of this speed [m/s], forwards or backwards, has that yaw rate
+ * [rad/s], by the bicycle model.
+ */
 static inline double space_wheel_angle(double wheelbase, double speed, double yaw_rate)
 {
 	return fabs(speed) <= SPACE_CRAWL ? 0 : atan(wheelbase * yaw_rate / speed);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ending in order. See stop.h. */
+/* Orderly end of a program. See stop.h. */
 #include "stop.h"
 #include "thread.h"
 
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define LOOK_DUR_NS  50000000
-#define PAUSE_DUR_NS 10000000 /* how often a pause is looked for: a rung of a world is 50 ms or more */
+#define PAUSE_DUR_NS 10000000 /* interval of look(); a rung of a world is 50 ms or more */
 
 static void ending_signals(sigset_t *ret)
 {

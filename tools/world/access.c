@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access.h */
+/* See access.h. */
 #include "access.h"
 
 #include <string.h>
@@ -15,7 +15,10 @@ bool access_token_is(const char *token, const void *said, size_t len)
 	return !differ;
 }
 
-/* On a mismatch behind a star the star takes one character more: no recursion, so a pattern costs no more than both lengths' product. */
+/*
+ * On a mismatch after a star, the star matches one character more. Not recursive, so the cost is at most the product of
+ * both lengths.
+ */
 static bool glob(const char *p, const char *s)
 {
 	const char *star = NULL, *from = NULL;
@@ -39,7 +42,7 @@ static bool glob(const char *p, const char *s)
 	return !*p;
 }
 
-/* Who has no certificate has not shown any name: not even that of "*". */
+/* A client without certificate has no name, so it does not even match "*". */
 static bool fits(const struct access_entry *e, const char *certificate, const void *token, size_t len)
 {
 	if (!e->certificate && !e->token)
@@ -58,7 +61,7 @@ const struct access_entry *access_find(const struct access *a, const char *certi
 	return NULL;
 }
 
-/* Roles descend. */
+/* A role is lowered to the entry's, never raised. */
 enum barrier_role access_role(const struct access_entry *e, enum barrier_role asked)
 {
 	return e && e->role > asked ? e->role : asked;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who may take part, as what, and what it may own; and the object types that are the operator's own. Tables, as the configuration has them (config.h).
- * Thread: any.
+ * Access list: which clients may take part, in which role, and what they may own; and the operator's own object types.
+ * Tables as in the configuration (config.h). Thread: any.
  */
 #ifndef WORLD_ACCESS_H
 #define WORLD_ACCESS_H
@@ -16,12 +16,12 @@
 #define ACCESS_TYPES_MAX   128u
 
 struct access_entry {
-	const char *certificate; /* name of one, `*` stands for any characters; NULL: that is not asked */
-	const char *token;       /* NULL: that is not asked */
-	enum barrier_role role;  /* the most that it may have */
-	uint8_t codes[32];       /* of objects that it may own: bit c % 8 of byte c / 8 */
-	uint32_t objects;        /* that it may own; UINT32_MAX: as many as anyone */
-	bool notes;              /* it may send messages */
+	const char *certificate; /* name in the certificate, `*` matches any characters; NULL: not required */
+	const char *token;       /* NULL: not required */
+	enum barrier_role role;  /* the highest role it may have */
+	uint8_t codes[32];       /* codes of objects that it may own: bit c % 8 of byte c / 8 */
+	uint32_t objects;        /* number of objects it may own; UINT32_MAX: the server's limit */
+	bool notes;              /* may send Notes */
 };
 
 struct access_type {
@@ -30,20 +30,23 @@ struct access_type {
 };
 
 struct access {
-	const struct access_entry *entries; /* NULL: there is no list, and everybody may do everything */
+	const struct access_entry *entries; /* NULL: no list, every client may do everything */
 	unsigned n_entries;
 	const struct access_type *types;
-	unsigned n_types; /* 0: all own codes are taken */
+	unsigned n_types; /* 0: all own codes are allowed */
 };
 
-/* The first entry that fits; NULL: none, it is not let in. certificate: its name, "": it has none. */
+/*
+ * The first matching entry; NULL: none, the client is refused. certificate: name in its certificate, "": no
+ * certificate.
+ */
 const struct access_entry *access_find(const struct access *a, const char *certificate, const void *token,
 				       size_t token_len);
 enum barrier_role access_role(const struct access_entry *e, enum barrier_role asked);
-/* e NULL: there is no list. */
+/* e NULL: no list. */
 bool access_may_own(const struct access_entry *e, uint32_t code);
 bool access_has_type(const struct access *a, uint32_t code);
-/* The whole of both is looked at, however early they differ. */
+/* Compares in constant time. */
 bool access_token_is(const char *token, const void *said, size_t len);
 
 #endif

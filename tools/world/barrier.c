@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* barrier.h */
+/* See barrier.h. */
 #include "barrier.h"
 
 #include <errno.h>
@@ -10,17 +10,20 @@
 #define NS_PER_MS     INT64_C(1000000)
 #define RUNG_LEAST_NS (50 * NS_PER_MS)
 #define RUNG_STEPS    5
-#define TRIP_MAX_NS   (250 * NS_PER_MS)  /* of a round trip that counts: the client could lie */
-#define PACE_LEAST    100u               /* a tenth of real time */
-#define SILENT_MAX_NS (5000 * NS_PER_MS) /* of one that has to earn its role */
+#define TRIP_MAX_NS   (250 * NS_PER_MS) /* limit of a round trip that counts, as a client could lie */
+#define PACE_LEAST    100u              /* a tenth of real time */
+/* time without a promise after which a participant that must earn its role is disconnected */
+#define SILENT_MAX_NS (5000 * NS_PER_MS)
 #define RTT_KEPT      8u
-#define NEW_DUR_NS    (INT64_C(30) * 1000000000) /* in its role for less: the newcomers' share pays for what it costs */
-#define HELD_EARN_NS  (INT64_C(1) * 1000000000)  /* of one that came while that was used up, once it is there again */
-#define SHARE_RUNGS   6                          /* of waiting that newcomers may cost at once */
-#define SHARE_PART    50                         /* and of all time one part in so many */
-#define HELD_MAX_NS   (INT64_C(3600) * 1000000000)
+/* the newcomers' budget pays for participants in their role for less than this */
+#define NEW_DUR_NS (INT64_C(30) * 1000000000)
+/* time for which one that joined while the budget was used up must keep pace, once the budget has recovered */
+#define HELD_EARN_NS (INT64_C(1) * 1000000000)
+#define SHARE_RUNGS  6  /* rungs of waiting that newcomers may cost at once */
+#define SHARE_PART   50 /* and one part in this many of all time */
+#define HELD_MAX_NS  (INT64_C(3600) * 1000000000)
 
-/* In multiples of the rung's duration. */
+/* In multiples of rung_dur_ns. */
 static const int64_t rung_at[] = {
 	[BARRIER_IN_TIME] = 0, [BARRIER_WARNED] = 1, [BARRIER_RESENT] = 3, [BARRIER_DEMOTED] = 6, [BARRIER_OUT] = 10
 };
@@ -31,37 +34,40 @@ struct trip {
 
 struct participant {
 	uint32_t connection;
-	enum barrier_role role; /* the one it came with */
+	enum barrier_role role; /* the one it joined with */
 	bool demoted;
-	bool silent; /* came beside others while the silents' share was used up, and has promised nothing yet: not waited for */
-	bool spoke;           /* has promised something */
-	bool paused, stands;  /* its own time stands; and time goes on without it */
-	bool held;            /* came while the newcomers' share was used up */
+	/*
+	 * joined beside others while the budget of newcomers without a promise was used up, and has promised nothing
+	 * yet: the world does not wait for it
+	 */
+	bool silent;
+	bool spoke;           /* has sent a promise */
+	bool paused, stands;  /* paused: its own time is stopped; stands: and the world does not wait for it */
+	bool held;            /* joined while the budget of newcomers with a promise was used up */
 	int64_t role_mono_ns; /* since when it is in its role */
-	int64_t earn_dur_ns;  /* for which it has to keep pace before it is in its role again */
-	int64_t pace_mono_ns; /* since when it does; INT64_MAX: it does not */
-	int64_t said_mono_ns; /* its last promise that was one, or its coming */
+	int64_t earn_dur_ns;  /* how long it must keep pace to get its role back; 0: not required */
+	int64_t pace_mono_ns; /* since when it keeps pace; INT64_MAX: it does not */
+	int64_t said_mono_ns; /* its last effective promise, or its joining */
 	uint64_t promised;
 	uint64_t lookahead; /* in ticks */
 	enum barrier_rung rung;
-	int64_t since_mono_ns; /* that it keeps time waiting; INT64_MAX: it does not */
+	int64_t since_mono_ns; /* since when it keeps the world waiting; INT64_MAX: it does not */
 	int64_t joined_mono_ns;
-	int64_t work_dur_ns; /* -1: none yet */
+	int64_t work_dur_ns; /* -1: unknown */
 	struct trip trips[RTT_KEPT];
-	uint32_t n_trips; /* in all */
+	uint32_t n_trips; /* counted since joining */
 };
 
 struct barrier {
 	struct barrier_options o;
 	struct participant *all; /* ascending by connection */
 	uint32_t n, size;
-	uint64_t tick; /* last one */
+	uint64_t tick; /* the last tick */
 	int64_t ticked_mono_ns;
-	int64_t due_mono_ns; /* of the next one, with a pace */
+	int64_t due_mono_ns; /* when the next tick is due, with a pace */
 	uint32_t pace, waited_for;
-	int64_t share_mono_ns
-		[2]; /* when newcomers have their whole share of waiting again: those who have not promised anything, and those who have */
-	int64_t paid_mono_ns; /* up to when time that stood is counted in that */
+	int64_t share_mono_ns[2]; /* when the newcomers' budgets are full again: without, and with a promise */
+	int64_t paid_mono_ns;     /* time up to which waiting has been charged */
 };
 
 int barrier_create(const struct barrier_options *o, int64_t now_mono_ns, struct barrier **ret)
@@ -91,9 +97,9 @@ void barrier_destroy(struct barrier *b)
 	mem_free(b);
 }
 
-/* ---- who takes part ---- */
+/* ---- participants ---- */
 
-/* Its place, or where it would be. */
+/* Its index, or where it would be inserted. */
 static uint32_t place_of(const struct barrier *b, uint32_t connection)
 {
 	uint32_t low = 0, high = b->n;
@@ -184,9 +190,12 @@ int barrier_join(struct barrier *b, uint32_t connection, enum barrier_role role,
 	return 0;
 }
 
-/* ---- what newcomers cost ---- */
+/* ---- costs of newcomers ---- */
 
-/* Time stood for it, up to now, and it did not promise. What several cost together counts once. */
+/*
+ * Charges the budget for the time that the world has waited for p without getting a promise. Time in which it waited
+ * for several is charged once.
+ */
 static void pay(struct barrier *b, const struct participant *p, int64_t now_mono_ns)
 {
 	int64_t since = p->since_mono_ns > b->paid_mono_ns ? p->since_mono_ns : b->paid_mono_ns;
@@ -200,7 +209,10 @@ static void pay(struct barrier *b, const struct participant *p, int64_t now_mono
 	b->paid_mono_ns = now_mono_ns;
 }
 
-/* Its first promise: from now on time waits for it. True: not yet, as newcomers who had promised something have used up what they may cost. */
+/*
+ * Handles its first promise: from now on the world waits for it. True: not yet, as the budget of newcomers with a
+ * promise is used up.
+ */
 static bool speaks(struct barrier *b, struct participant *p, int64_t now_mono_ns)
 {
 	p->spoke = true;
@@ -261,7 +273,7 @@ static void pause_it(struct barrier *b, struct participant *p, int64_t now_mono_
 		p->rung = BARRIER_IN_TIME;
 }
 
-/* It has to catch up before time waits for it again, if time has gone on. */
+/* If the world went on without it, it must catch up before the world waits for it again. */
 static void resume(struct participant *p, int64_t now_mono_ns)
 {
 	p->joined_mono_ns = now_mono_ns;
@@ -302,13 +314,13 @@ int barrier_done(struct barrier *b, uint32_t connection, const struct barrier_do
 
 /* ---- the next tick ---- */
 
-/* Its promise suffices for the tick after the last one. */
+/* Whether its promise allows the next tick. */
 static bool has_promised(const struct barrier *b, const struct participant *p)
 {
 	return p->promised + p->lookahead >= b->tick;
 }
 
-/* Least of its newest round trips; 0: none is known. */
+/* Shortest of its latest round trips; 0: unknown. */
 static int64_t trip_dur_ns(const struct participant *p)
 {
 	int64_t least = p->n_trips ? TRIP_MAX_NS : 0;
@@ -318,7 +330,7 @@ static int64_t trip_dur_ns(const struct participant *p)
 	return least;
 }
 
-/* Rungs take longer in a world that goes slower, and for who is far away. */
+/* Rungs are longer in a slowed world, and for distant participants. */
 static int64_t rung_dur_ns(const struct barrier *b, const struct participant *p)
 {
 	int64_t dur = b->o.rung_dur_ns + trip_dur_ns(p);
@@ -326,7 +338,7 @@ static int64_t rung_dur_ns(const struct barrier *b, const struct participant *p)
 	return b->o.dilate && b->pace && b->pace < b->o.pace_permille ? dur * b->o.pace_permille / b->pace : dur;
 }
 
-/* From when on it is late: the tick could have come, and it was there. */
+/* When the world began to wait for it: when the next tick was due, and it had joined. */
 static int64_t waited_since(const struct barrier *b, const struct participant *p)
 {
 	int64_t since = b->pace && b->due_mono_ns > b->ticked_mono_ns ? b->due_mono_ns : b->ticked_mono_ns;
@@ -334,7 +346,7 @@ static int64_t waited_since(const struct barrier *b, const struct participant *p
 	return p->joined_mono_ns > since ? p->joined_mono_ns : since;
 }
 
-/* When one that has to earn its role has been silent for too long. */
+/* When one that must earn its role is disconnected for silence. */
 static int64_t silent_until(const struct barrier *b, const struct participant *p)
 {
 	int64_t dur = rung_at[BARRIER_OUT] * rung_dur_ns(b, p);
@@ -383,7 +395,10 @@ static bool has_earned(const struct barrier *b, struct participant *p, bool alon
 	return now_mono_ns - p->pace_mono_ns >= dur || alone;
 }
 
-/* It has promised after all: back to the bottom, and into its role when it has caught up, and kept pace for as long as it has to. */
+/*
+ * Handles a participant that has caught up: back to the lowest rung, and into its role if it was demoted and has kept
+ * pace long enough. True: *ret reports that.
+ */
 static bool returns(struct barrier *b, struct participant *p, bool alone, int64_t now_mono_ns, struct barrier_next *ret)
 {
 	bool was_demoted = p->demoted;
@@ -404,7 +419,10 @@ static bool returns(struct barrier *b, struct participant *p, bool alone, int64_
 	return was_demoted;
 }
 
-/* A participant that has to earn its role is late for itself alone: time does not wait for it. */
+/*
+ * A participant that must earn its role is measured too, although the world does not wait for it: if it is late, its
+ * time of keeping pace starts again.
+ */
 static void lose_pace(const struct barrier *b, struct participant *p, int64_t now_mono_ns)
 {
 	if (p->demoted && p->since_mono_ns != INT64_MAX && now_mono_ns - p->since_mono_ns >= rung_dur_ns(b, p))
@@ -445,7 +463,7 @@ static int64_t wake_for(const struct barrier *b, const struct participant *p)
 void barrier_next(struct barrier *b, int64_t now_mono_ns, struct barrier_next *ret)
 {
 	struct barrier_next next = { .tick = true, .wake_mono_ns = INT64_MAX };
-	bool alone = !others_regulate(b, NULL); /* for one that is demoted */
+	bool alone = !others_regulate(b, NULL); /* a demoted participant would be the only one */
 
 	for (uint32_t i = 0; i < b->n; i++) {
 		struct participant *p = &b->all[i];
@@ -486,7 +504,7 @@ static int64_t wall_of_step(const struct barrier *b, uint32_t pace)
 	return pace ? b->o.step_dur_ns * 1000 / pace : b->o.step_dur_ns;
 }
 
-/* As slow as the slowest needs, with a tenth to spare, but no slower than the least. */
+/* Pace that the slowest participant can keep, with a margin of a tenth; not below PACE_LEAST. */
 static uint32_t dilated(const struct barrier *b)
 {
 	int64_t longest = 0, pace;
@@ -514,11 +532,11 @@ void barrier_ticked(struct barrier *b, uint64_t tick, int64_t now_mono_ns)
 	if (!b->pace)
 		return;
 	b->due_mono_ns += wall_of_step(b, b->pace);
-	if (b->due_mono_ns < now_mono_ns) /* what was lost is not caught up */
+	if (b->due_mono_ns < now_mono_ns) /* lost time is not made up */
 		b->due_mono_ns = now_mono_ns;
 }
 
-/* ---- what is known ---- */
+/* ---- information ---- */
 
 uint32_t barrier_pace(const struct barrier *b)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When the next tick may come: whom it waits for, how long, and what becomes of those who keep it waiting ("Time" in
- * schemas/wire/world.md). It reads no clock and sends nothing: the caller says what time it is, and does what barrier_next() says.
- * Thread: one, that of the ticks.
+ * Decides when the next tick comes: which participants the world waits for, how long, and what happens to those that
+ * keep it waiting ("Time" in schemas/wire/world.md). Reads no clock and sends nothing: the caller passes the time, and
+ * carries out what barrier_next() returns. Thread: that of the ticks.
  */
 #ifndef WORLD_BARRIER_H
 #define WORLD_BARRIER_H
@@ -15,11 +15,12 @@ enum barrier_role { BARRIER_REGULATING = 1, BARRIER_CONSTRAINED = 2, BARRIER_OBS
 enum barrier_rung { BARRIER_IN_TIME, BARRIER_WARNED, BARRIER_RESENT, BARRIER_DEMOTED, BARRIER_OUT };
 
 struct barrier_options {
-	int64_t step_dur_ns;    /* of simulated time between ticks */
-	uint32_t pace_permille; /* simulated for real time, in thousandths; 0: as fast as it goes */
-	int64_t rung_dur_ns;    /* 0: as the protocol says */
-	bool dilate;            /* slow down for the slow, with a pace alone */
-	bool wait_for_paused; /* time waits for one that has promised and is paused, without bound; else it is an observer meanwhile */
+	int64_t step_dur_ns;    /* simulated time between ticks */
+	uint32_t pace_permille; /* simulated per real time, in thousandths; 0: as fast as possible */
+	int64_t rung_dur_ns;    /* duration of a rung of the ladder; 0: the protocol's */
+	bool dilate;            /* slow down for slow participants; only with a pace */
+	/* wait without limit for a paused participant that has sent a promise; else it is an observer while paused */
+	bool wait_for_paused;
 };
 
 struct barrier;
@@ -29,60 +30,67 @@ int barrier_create(const struct barrier_options *o, int64_t now_mono_ns, struct 
 void barrier_destroy(struct barrier *b);
 
 /*
- * A participant, known by its connection number from now on; the tick that is next is the first one that waits for it. lookahead_dur_ns: 0 or more.
- * What newcomers cost those who are there is bounded for all of them together: where time stood for one, until it left, was paused or became an observer
- * within 30 s of its coming, that is taken from a share, of 6 rungs at once and a fiftieth of all time. There is one for those that have not promised
- * anything: while it is used up time waits for a newcomer beside others from its first promise on. And there is one for those that have: while it is used
- * up whoever promises something for the first time has to keep pace before it is waited for: until there is some share again, and for 1 s at least, or for 30 s.
+ * Adds a participant, identified by its connection number; the next tick is the first that waits for it.
+ * lookahead_dur_ns: 0 or more.
+ * The time that newcomers cost the others is limited for all of them together. While the world stood still for a
+ * participant that left, was paused or was made an observer within 30 s of joining, that time is taken from a budget of
+ * 6 rungs at once and a fiftieth of all time. There are two budgets. While the one for newcomers without a promise is
+ * used up, the world waits for a newcomer only from its first promise on, if others regulate. While the one for
+ * newcomers with a promise is used up, a newcomer that sends its first promise is an observer until it has kept pace:
+ * for at least 1 s and until the budget has recovered, or for 30 s.
  * -EEXIST; -EINVAL; -ENOMEM.
  */
 int barrier_join(struct barrier *b, uint32_t connection, enum barrier_role role, int64_t lookahead_dur_ns,
 		 int64_t now_mono_ns) __attribute__((warn_unused_result));
 void barrier_leave(struct barrier *b, uint32_t connection, int64_t now_mono_ns);
 /*
- * One that regulates has to keep pace for so long before it is waited for (again): while it has not, it is as if it had been demoted, and it is
- * put out when it has promised nothing for 5 s, or for as long as any other. Not asked of the only one that regulates, whom nobody else waits with.
+ * A regulating participant must keep pace for dur_ns before the world waits for it (again). Until then it is treated as
+ * demoted, and disconnected if it promises nothing for 5 s, or as long as any other (ten rungs). Has no effect on the
+ * only regulating participant.
  */
 void barrier_earn(struct barrier *b, uint32_t connection, int64_t dur_ns);
-/* How long it has kept time waiting by now; 0: it does not. */
+/* How long it has kept the world waiting so far; 0: it does not. */
 int64_t barrier_late_dur_ns(const struct barrier *b, uint32_t connection, int64_t now_mono_ns);
 
 struct barrier_done {
 	uint64_t tick;
-	int64_t echo_mono_ns, held_dur_ns, sent_mono_ns; /* 0: not said */
-	bool paused;                                     /* its own time stands: no promise, and tick means nothing */
+	int64_t echo_mono_ns, held_dur_ns, sent_mono_ns; /* 0: not given */
+	bool paused;                                     /* its own time is stopped: not a promise, tick is ignored */
 };
 /*
- * Its promise, whatever its role. 1: it is a newcomer's first, and the newcomer has to keep pace before it is waited for. -ENOENT; -EINVAL a tick that
- * has not been made yet, or a duration or time stamp out of range. A promise that is not later than the last one changes nothing.
+ * Handles a participant's Done, in any role. 1: the first promise of a newcomer that must keep pace before the world
+ * waits for it. -ENOENT; -EINVAL: a tick that has not been made, or a duration or time stamp out of range. A promise
+ * that is not later than the last one has no effect.
  */
 int barrier_done(struct barrier *b, uint32_t connection, const struct barrier_done *d, int64_t now_mono_ns)
 	__attribute__((warn_unused_result));
 
 struct barrier_next {
-	bool tick;              /* make the next tick now, then call barrier_ticked() */
-	int64_t wake_mono_ns;   /* else: look again then, or after a promise or a leave; INT64_MAX: only then */
-	uint32_t connection;    /* somebody is on another rung; 0: nobody. Call again at once */
-	enum barrier_rung rung; /* where; BARRIER_OUT: it is to leave. BARRIER_IN_TIME: back in its own role */
-	int64_t late_dur_ns;    /* how long it has kept time waiting, or */
-	bool earns;             /* has promised nothing, while time did not wait for it */
+	bool tick; /* make the next tick now, then call barrier_ticked() */
+	/* otherwise: call again at that time, or after a promise or a leave; INT64_MAX: only then */
+	int64_t wake_mono_ns;
+	uint32_t connection;    /* this participant has changed its rung; 0: none. Call again at once */
+	enum barrier_rung rung; /* its new rung; BARRIER_OUT: disconnect it; BARRIER_IN_TIME: back in its own role */
+	int64_t late_dur_ns;    /* how long it has kept the world waiting; with `earns`: has promised nothing */
+	bool earns;             /* the world did not wait for it, as it must earn its role */
 };
 void barrier_next(struct barrier *b, int64_t now_mono_ns, struct barrier_next *ret);
-/* Tick `tick` was made, and its heartbeats go out now. */
+/* Notes that tick `tick` was made, and its heartbeats are sent now. */
 void barrier_ticked(struct barrier *b, uint64_t tick, int64_t now_mono_ns);
 
-/* ---- what a heartbeat says ---- */
+/* ---- values for heartbeats ---- */
 
-uint32_t barrier_pace(const struct barrier *b);       /* in thousandths; 0: as fast as it goes */
-uint32_t barrier_waited_for(const struct barrier *b); /* by the last tick, beyond the first rung */
+uint32_t barrier_pace(const struct barrier *b); /* in thousandths; 0: as fast as possible */
+/* participants that the last tick waited for beyond the first rung */
+uint32_t barrier_waited_for(const struct barrier *b);
 
 struct barrier_client {
-	enum barrier_role role; /* the one it has now */
+	enum barrier_role role; /* its present role */
 	enum barrier_rung rung;
-	uint64_t promised;    /* tick */
-	int64_t rtt_dur_ns;   /* -1: not known */
-	int64_t ahead_dur_ns; /* its clock before ours; 0 where rtt is not known */
-	int64_t work_dur_ns;  /* from heartbeat to promise, smoothed; -1: not known */
+	uint64_t promised;    /* the last tick promised */
+	int64_t rtt_dur_ns;   /* round trip; -1: unknown */
+	int64_t ahead_dur_ns; /* by how much its clock is ahead of the server's; 0 if rtt is unknown */
+	int64_t work_dur_ns;  /* from heartbeat to promise, smoothed; -1: unknown */
 	int32_t step_advice_e6;
 };
 /* False: no such participant. */

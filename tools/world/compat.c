@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compat.h: the listener's side, and a client's session in memory. What is said: compat_vehicle.c */
+/* See compat.h: the listener's part, and a client's session in memory. Messages: compat_vehicle.c */
 #include "compat.h"
 
 #include <errno.h>
@@ -12,11 +12,10 @@
 #include "rnd.h"
 #include "timeutil.h"
 
-#define STUCK_DUR_NS (10 * NS_PER_S) /* for a client to read something of what waits for it */
-#define LAST_DUR_NS  (2 * NS_PER_S)  /* for one at its end */
-#define SILENT_DUR_NS \
-	(60 * \
-	 NS_PER_S) /* for one to say something: it does in each step of its simulation, and may stand in a debugger */
+#define STUCK_DUR_NS (10 * NS_PER_S) /* after which a client that reads nothing is disconnected */
+#define LAST_DUR_NS  (2 * NS_PER_S)  /* for a client to read its last bytes */
+/* A silent client is disconnected after this: it sends in each step of its simulation, but may be stopped in a debugger. */
+#define SILENT_DUR_NS (60 * NS_PER_S)
 
 int compat_create(struct world *w, const struct compat_fields *fields, int64_t now_mono_ns, struct compat **ret)
 {
@@ -62,17 +61,17 @@ void compat_end(struct compat_client *cl, const char *why)
 	wire_append(&cl->out, &code, 1);
 }
 
-/* ---- its session ---- */
+/* ---- session ---- */
 
 static void on_event(struct compat_client *cl, const struct side_event *e)
 {
 	if (e->kind == SIDE_ENDED)
 		compat_end(cl, e->sentence);
-	else if (e->kind == SIDE_WANTED) /* the original knows no other owner than who has made it */
+	else if (e->kind == SIDE_WANTED) /* the original client does not know changes of ownership */
 		(void)!side_ownership(cl->side, e->id, true, e->connection, true);
 }
 
-/* What the world has for it. False: nothing. */
+/* Passes bytes from the world to its side. False: none. */
 static bool hear(struct compat_client *cl, int64_t now_mono_ns)
 {
 	const void *data;
@@ -123,7 +122,7 @@ void compat_pump(struct compat_client *cl, int64_t now_mono_ns)
 
 void compat_bye(struct compat_client *cl, int64_t now_mono_ns)
 {
-	compat_end(cl, "it said so");
+	compat_end(cl, "it has ended the session");
 	(void)!side_bye(cl->side);
 	(void)speak(cl, now_mono_ns);
 }
@@ -143,7 +142,7 @@ static int begin(struct compat_client *cl, int64_t now_mono_ns)
 		return r;
 	r = session_open(cl->c->w, now_mono_ns, &cl->s);
 	if (r < 0)
-		return r == -ENOSPC ? err_set(r, "the world has as many clients as it may") : err_nomem();
+		return r == -ENOSPC ? err_set(r, "the world is full: it has as many clients as allowed") : err_nomem();
 	session_set_certificate(cl->s, COMPAT_CERTIFICATE);
 	compat_pump(cl, now_mono_ns);
 	return cl->ends ? err_set(-EACCES, "%s", cl->why) : 0;
@@ -151,14 +150,14 @@ static int begin(struct compat_client *cl, int64_t now_mono_ns)
 
 /* ---- clients ---- */
 
-/* Who has never spoken holds nobody's place: the oldest of them. False: there is none. */
+/* Disconnects the oldest client that has never spoken, to free its number. False: no such client. */
 static bool make_room(struct compat *c)
 {
 	struct compat_client *cl;
 
 	list_for_each(cl, &c->clients, link)
 		if (!cl->spoken && !cl->ends) {
-			compat_end(cl, "it has said nothing, and another one needs its number");
+			compat_end(cl, "it has sent nothing, and another client needs its number");
 			compat_numbers_forget(cl);
 			return true;
 		}
@@ -245,7 +244,7 @@ const char *compat_ends(const struct compat_client *cl)
 	return cl->ends ? cl->why : NULL;
 }
 
-/* Until when it may go on not to read. */
+/* When the client is disconnected for not reading. */
 static int64_t patience(const struct compat_client *cl)
 {
 	if (cl->sent == cl->out.len || cl->stuck_mono_ns == INT64_MAX)
@@ -265,7 +264,7 @@ unsigned compat_number(const struct compat_client *cl)
 
 /* ---- time ---- */
 
-/* To who does not read it, only while there is little that waits. */
+/* Sends heartbeats; to a client that does not read, only while little waits for it. */
 static void beat(struct compat *c)
 {
 	static const uint8_t code = COMPAT_HEARTBEAT;
@@ -276,7 +275,7 @@ static void beat(struct compat *c)
 			wire_append(&cl->out, &code, 1);
 }
 
-/* Returns when it is to be looked at again. */
+/* Returns when to call again. */
 static int64_t turn_client(struct compat_client *cl, int64_t now_mono_ns)
 {
 	int64_t wake;
@@ -287,9 +286,9 @@ static int64_t turn_client(struct compat_client *cl, int64_t now_mono_ns)
 	else if (cl->stuck_mono_ns == INT64_MAX)
 		cl->stuck_mono_ns = now_mono_ns;
 	if (!cl->ends && patience(cl) <= now_mono_ns)
-		compat_end(cl, "it does not read what is sent to it");
+		compat_end(cl, "it does not read the data sent to it");
 	if (!cl->ends && now_mono_ns - cl->heard_mono_ns >= SILENT_DUR_NS)
-		compat_end(cl, "it has said nothing for 60 s");
+		compat_end(cl, "it has sent nothing for 60 s");
 	wake = cl->ends ? INT64_MAX : cl->heard_mono_ns + SILENT_DUR_NS;
 	return patience(cl) < wake ? patience(cl) : wake;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compat_message.h: the numbers of fields, from a file. */
+/* See compat_message.h: field numbers from a file. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #define FILE_MAX 16384u
 #define WORD_MAX 32
 
-/* As the original client, of 2016, has them: it counts the right wheel before the left one. */
+/* As in the original client of 2016, which lists right wheels before left ones. */
 static const struct {
 	const char *name;
 	uint8_t number;
@@ -42,7 +42,7 @@ static const struct {
 	{ "MQuaternion.e3", 4 },
 };
 
-/* Where each message's fields begin, and the end. */
+/* First field of each message, and the end. */
 static const unsigned messages[] = { 0, COMPAT_VECTOR, COMPAT_QUATERNION, COMPAT_FIELDS };
 
 void compat_fields_default(struct compat_fields *ret)
@@ -80,7 +80,7 @@ static int take_line(const char *name, unsigned line, const char *text, struct c
 	return 0;
 }
 
-/* Two fields of one message with one number. */
+/* Rejects two fields of one message with the same number. */
 static int look_for_doubles(const char *name, const struct compat_fields *f)
 {
 	for (unsigned m = 0; m < 3; m++)
@@ -105,7 +105,7 @@ int compat_fields_read(const char *name, const char *text, size_t len, struct co
 
 		stop = stop ? stop : end;
 		if ((size_t)(stop - at) >= sizeof(copy) || memchr(at, 0, (size_t)(stop - at)))
-			return err_set(-EINVAL, "%s:%u: the line is too long, or no text", name, line);
+			return err_set(-EINVAL, "%s:%u: the line is too long, or not text", name, line);
 		memcpy(copy, at, (size_t)(stop - at));
 		copy[strcspn(copy, "#")] = 0;
 		r = take_line(name, line, copy, &f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compat_message.h */
+/* See compat_message.h. */
 #include "compat_message.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "world/little.h"
 #include "world/wire.h"
 
-#define VECTOR_SIZE     27u /* three doubles with their tags */
+#define VECTOR_SIZE     27u /* three doubles with tags */
 #define QUATERNION_SIZE 36u
 
 _Static_assert(5 * (2 + VECTOR_SIZE) + 5 * (2 + QUATERNION_SIZE) + 2 * 9 + 6 + 2 == COMPAT_SIZE,
@@ -34,7 +34,7 @@ static uint8_t *put_double(uint8_t *at, unsigned number, double v)
 	return at + 9;
 }
 
-/* ---- one body ---- */
+/* ---- one pose ---- */
 
 static bool is_com(unsigned field)
 {
@@ -46,7 +46,7 @@ static bool is_rot(unsigned field)
 	return field >= COMPAT_CHASSIS_ROT && field < COMPAT_VECTOR;
 }
 
-/* The chassis is the first of five. */
+/* The chassis is the first of five poses. */
 static const double *doubles_of(const struct compat_vehicle *v, unsigned field)
 {
 	const unsigned i = is_com(field) ? field - COMPAT_CHASSIS_COM : field - COMPAT_CHASSIS_ROT;
@@ -63,7 +63,7 @@ static unsigned field_of(const struct compat_fields *f, unsigned begin, unsigned
 	return end;
 }
 
-/* n doubles, each once. */
+/* Reads n doubles, each exactly once. */
 static bool read_doubles(const struct compat_fields *f, unsigned begin, unsigned n, const uint8_t *at, double *ret)
 {
 	unsigned seen = 0;
@@ -90,9 +90,9 @@ static uint8_t *write_doubles(const struct compat_fields *f, unsigned begin, uns
 	return at;
 }
 
-/* ---- reading: 1 a field, 0 more is needed, -EBADMSG ---- */
+/* ---- reading: 1: a field was read; 0: incomplete; -EBADMSG ---- */
 
-/* One that is cut off is no longer than the longest: what is as long and none is malformed. */
+/* An incomplete varint is shorter than the longest valid one; longer ones are malformed. */
 static int read_varint(const uint8_t **at, const uint8_t *end, uint64_t *ret)
 {
 	struct wire_cursor c = wire_cursor(*at, (size_t)(end - *at));

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compat.h: numbers of vehicles, 0 to 127. Those of clients are given in turn from 0, those of other vehicles from 127 down, so that a number comes again as late as can be. */
+/*
+ * See compat.h: numbers of vehicles, 0 to 127. Clients get them in turn from 0 up, other vehicles from 127 down, so
+ * that a number is reused as late as possible.
+ */
 #include <errno.h>
 
 #include "compat_private.h"
 #include "err.h"
 #include "timeutil.h"
 
-#define UNSEEN_DUR_NS (10 * NS_PER_S) /* then another vehicle may have its number */
+#define UNSEEN_DUR_NS (10 * NS_PER_S) /* after which a vehicle's number may be reused */
 
 static bool is_free(const struct compat_number *n, int64_t now_mono_ns)
 {
@@ -24,7 +27,7 @@ int compat_number_of_client(struct compat *c, struct compat_client *cl, int64_t 
 		c->next = number + 1;
 		return (int)number;
 	}
-	return err_set(-ENOSPC, "all %u numbers of tr2016's vehicles are taken", COMPAT_NUMBERS);
+	return err_set(-ENOSPC, "all %u numbers for tr2016's vehicles are in use", COMPAT_NUMBERS);
 }
 
 void compat_numbers_forget(struct compat_client *cl)

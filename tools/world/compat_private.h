@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What compat.c and compat_vehicle.c share. */
+/* Shared by compat.c, compat_vehicle.c and compat_number.c. */
 #ifndef WORLD_COMPAT_PRIVATE_H
 #define WORLD_COMPAT_PRIVATE_H
 
@@ -8,19 +8,19 @@
 #include "list.h"
 #include "world/side.h"
 
-#define COMPAT_NUMBERS 128u /* of one byte on the wire */
+#define COMPAT_NUMBERS 128u /* that take one byte on the wire */
 #define COMPAT_QUEUE_MAX \
-	65536u /* bytes that wait for a client: nothing of it is taken, and no heartbeat sent, until they are fewer */
+	65536u /* bytes waiting for a client at which its input is no longer read, and no heartbeat sent */
 
 struct compat_number {
-	struct compat_client *client; /* its own; NULL: of a vehicle of another client of the world */
-	uint64_t id;                  /* of that vehicle; 0: a free number */
+	struct compat_client *client; /* the client with that number; NULL: another vehicle */
+	uint64_t id;                  /* of that vehicle; 0: the number is free */
 	int64_t seen_mono_ns;
 };
 
-/* A vehicle's message at one tick, made once for all clients that get it. */
+/* A vehicle's message at one tick, encoded once for all clients. */
 struct compat_said {
-	uint64_t id, tick; /* id 0: none */
+	uint64_t id, tick; /* id 0: empty */
 	int64_t wall_s;
 	size_t len;
 	uint8_t message[COMPAT_SIZE_MAX];
@@ -32,9 +32,10 @@ struct compat {
 	struct list clients; /* compat_client::link */
 	struct compat_number numbers[COMPAT_NUMBERS];
 	struct compat_said said[COMPAT_NUMBERS]; /* by number */
-	unsigned next, last;                     /* number for a client, if it is free; for another vehicle */
+	/* where to search for the next free number: for a client; for another vehicle */
+	unsigned next, last;
 	int64_t beat_mono_ns, wall_s;
-	bool wheels_said; /* that a vehicle has more or fewer than four */
+	bool wheels_said; /* a vehicle without exactly four wheels has been reported */
 	struct compat_info info;
 };
 
@@ -46,10 +47,10 @@ struct compat_client {
 	struct session *s;
 	struct side *side;
 	struct wire_buf out;
-	size_t sent;           /* of out */
+	size_t sent;           /* bytes of out already sent */
 	int64_t stuck_mono_ns; /* since when it has read nothing of what waits; INT64_MAX: nothing waits */
 	bool ends;
-	bool spoken; /* it has said something of its vehicle */
+	bool spoken; /* it has sent a message about its vehicle */
 	int64_t heard_mono_ns;
 	uint8_t in[4096];
 	size_t n_in;
@@ -58,24 +59,24 @@ struct compat_client {
 
 /* ---- compat.c ---- */
 
-/* What its session has for its side, and the other way round, until neither has. */
+/* Passes data between its session and its side, until neither has more. */
 void compat_pump(struct compat_client *cl, int64_t now_mono_ns);
-/* It is told, and its connection is to be closed. */
+/* Sends it the end; its connection is then to be closed. */
 void compat_end(struct compat_client *cl, const char *why);
-/* It has said so itself: its vehicle goes. */
+/* The client has ended itself: its vehicle is removed. */
 void compat_bye(struct compat_client *cl, int64_t now_mono_ns);
 
 /* ---- compat_vehicle.c ---- */
 
-/* All messages that are whole, unless too much waits for it. */
+/* Handles all complete messages, unless too much waits for the client. */
 void compat_take(struct compat_client *cl, int64_t now_mono_ns);
 
 /* ---- compat_number.c ---- */
 
-/* One for it; -ENOSPC with a sentence. */
+/* Gives the client a number; -ENOSPC, with the reason in err_why(). */
 int compat_number_of_client(struct compat *c, struct compat_client *cl, int64_t now_mono_ns);
 void compat_numbers_forget(struct compat_client *cl);
-/* Of a vehicle of the world that is seen now; negative: there is none. */
+/* The number of a vehicle that is in view now; negative: none is free. */
 int compat_number_of(struct compat *c, uint64_t id, uint32_t owner, int64_t now_mono_ns);
 
 #endif

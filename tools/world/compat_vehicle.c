@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compat.h: what a client says, and the reply: vehicles of four wheels, in the world's axes, to the world's own objects and back. */
+/*
+ * See compat.h: converts a client's messages, vehicles of four wheels in the world's axes, to objects of the world, and
+ * its objects to the reply.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -17,7 +20,7 @@ LOG_TOPIC("compat");
 #define CAR_HEIGHT   1.5 /* [m] */
 #define WHEEL_RADIUS 0.35
 
-/* ---- turns: quaternions w x y z ---- */
+/* ---- rotation: quaternions w x y z ---- */
 
 static void turn(const double q[4], const double v[3], double ret[3])
 {
@@ -45,7 +48,7 @@ static void inverse(const double q[4], double ret[4])
 
 /* ---- to the world ---- */
 
-/* A wheel from the world's axes to those of its vehicle. */
+/* Transforms a wheel from the world's axes to its vehicle's. */
 static struct sim_world_part part_of(const struct compat_pose *chassis, const struct compat_pose *wheel)
 {
 	struct sim_world_part p = { .kind = SIM_WORLD_WHEEL };
@@ -59,7 +62,7 @@ static struct sim_world_part part_of(const struct compat_pose *chassis, const st
 	return p;
 }
 
-/* The message has no size. A car's box reaches about so far beyond the centres of its wheels. */
+/* The message has no size. Assumes a car's box, which extends about this far beyond the centres of the wheels. */
 static void guess_shape(const struct sim_world_part *parts, struct sim_world_shape *ret)
 {
 	static const double beyond[2] = { 1.6, 0.25 };
@@ -87,7 +90,10 @@ static int body_of(const struct compat_vehicle *v, uint8_t body[BODY_ROOM])
 	return sim_world_vehicle_write(&as, parts, body, BODY_ROOM);
 }
 
-/* The message has a speed without a direction: it is taken to go where it looks. Its own clock is not the world's: it is where it is at the next tick. */
+/*
+ * The message has a speed without direction: assumed to be along the vehicle's x axis. The client's clock is not the
+ * world's: the pose is taken as that at the next tick.
+ */
 static int put(struct compat_client *cl, struct compat_vehicle *v)
 {
 	const struct side_tick *t = side_tick(cl->side);
@@ -99,7 +105,7 @@ static int put(struct compat_client *cl, struct compat_vehicle *v)
 	for (int i = 0; i < 4; i++)
 		length += v->chassis.rot[i] * v->chassis.rot[i];
 	if (!(length > 0.98 && length < 1.02))
-		return err_set(-EINVAL, "chassisRot is no unit quaternion");
+		return err_set(-EINVAL, "chassisRot is not a unit quaternion");
 	r = body_of(v, body);
 	if (r < 0)
 		return r;
@@ -113,7 +119,7 @@ static int put(struct compat_client *cl, struct compat_vehicle *v)
 
 /* ---- to the client ---- */
 
-/* Once: many may be like it. */
+/* Reported once, as many vehicles may be affected. */
 static void say_wheels(struct compat *c, const struct remote *o, size_t n)
 {
 	if (n == COMPAT_WHEELS || c->wheels_said)
@@ -161,7 +167,7 @@ static void vehicle_of(struct compat *c, const struct remote *o, int number, str
 	wheels_of(c, o, &ret->chassis, ret->wheels);
 }
 
-/* Of the tick that this client is at: whoever is at that tick sees the vehicle as it does. */
+/* Uses the tick that this client is at, so all clients at that tick get the same message. */
 static const struct compat_said *message_of(const struct compat_client *cl, const struct remote *o, int number)
 {
 	struct compat_said *s = &cl->c->said[number];
@@ -193,7 +199,7 @@ static void say_vehicle(struct compat_client *cl, const struct remote *o)
 	wire_append(&cl->out, s->message, s->len);
 }
 
-/* All vehicles that it sees but its own. */
+/* Sends all vehicles that it sees, except its own. */
 static void reply(struct compat_client *cl)
 {
 	static const uint8_t code = COMPAT_VEHICLE_END;
@@ -209,7 +215,7 @@ static void reply(struct compat_client *cl)
 		compat_end(cl, "out of memory");
 }
 
-/* ---- what comes: bytes taken; 0 more are needed; negative, with a sentence ---- */
+/* ---- input: returns the bytes used; 0: incomplete; negative errno, with the reason in err_why() ---- */
 
 static int on_vehicle(struct compat_client *cl)
 {
@@ -217,8 +223,7 @@ static int on_vehicle(struct compat_client *cl)
 	int len = compat_vehicle_read(cl->c->fields, cl->in + 1, cl->n_in - 1, &v), r = 0;
 
 	if (len < 0)
-		return err_set(len,
-			       "what came is no VehicleMessage (--compat-fields says which numbers its fields have)");
+		return err_set(len, "malformed VehicleMessage (--compat-fields sets the numbers of its fields)");
 	if (len == 0)
 		return 0;
 	if (v.id == (int32_t)cl->number) {
@@ -239,7 +244,7 @@ static int on_message(struct compat_client *cl)
 		return 1;
 	}
 	if (cl->in[0] != COMPAT_VEHICLE && cl->in[0] != COMPAT_VEHICLE_KEEP)
-		return err_set(-EBADMSG, "code %u is none that a client of tr2016 sends", cl->in[0]);
+		return err_set(-EBADMSG, "unknown code %u: clients of tr2016 do not send it", cl->in[0]);
 	r = cl->in[0] == COMPAT_VEHICLE ? on_vehicle(cl) : cl->n_in < 5 ? 0 : 5;
 	if (r <= 0)
 		return r;

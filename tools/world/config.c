@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config.h */
+/* See config.h. */
 #include "config.h"
 
 #include <errno.h>
@@ -16,17 +16,21 @@
 #include "world/frame.h"
 
 #define PROTO_MAX     ((size_t)64 << 10)
-#define PROTO_MAX_ALL ((size_t)256 << 10) /* all of it is in each Welcome */
+#define PROTO_MAX_ALL ((size_t)256 << 10) /* as each Welcome contains all of them */
 
 static const char *const roles[] = { "regulating", "constrained", "observer", NULL };
 
 static const struct conf_key access_keys[] = {
 	{ .name = "certificate", .type = CONF_STRING, .max = 63, .doc = "Name of its certificate, * for any part." },
-	{ .name = "token", .type = CONF_STRING, .max = 1024, .doc = "That it says in Hello." },
-	{ .name = "role", .type = CONF_CHOICE, .def = "\"observer\"", .choices = roles, .doc = "The most it may be." },
+	{ .name = "token", .type = CONF_STRING, .max = 1024, .doc = "Token that it sends in Hello." },
+	{ .name = "role",
+	  .type = CONF_CHOICE,
+	  .def = "\"observer\"",
+	  .choices = roles,
+	  .doc = "Highest role that it may have." },
 	{ .name = "codes", .type = CONF_ANY, .doc = "Codes of objects that it may own, by name or number." },
-	{ .name = "objects", .type = CONF_INT, .min = 1, .max = 1000000, .doc = "Objects that it may own." },
-	{ .name = "notes", .type = CONF_BOOL, .def = "false", .doc = "It may send messages." },
+	{ .name = "objects", .type = CONF_INT, .min = 1, .max = 1000000, .doc = "Number of objects that it may own." },
+	{ .name = "notes", .type = CONF_BOOL, .def = "false", .doc = "Whether it may send messages." },
 	{ 0 },
 };
 
@@ -36,9 +40,16 @@ static const struct conf_key type_keys[] = {
 	  .min = FRAME_OWN,
 	  .max = 255,
 	  .required = true,
-	  .doc = "Of its objects' frames." },
-	{ .name = "name", .type = CONF_STRING, .max = 63, .required = true, .doc = "For people, and for codes." },
-	{ .name = "proto", .type = CONF_STRING, .required = true, .doc = "File, from that of the configuration." },
+	  .doc = "Code of frames with its objects." },
+	{ .name = "name",
+	  .type = CONF_STRING,
+	  .max = 63,
+	  .required = true,
+	  .doc = "For messages to users, and in lists of codes." },
+	{ .name = "proto",
+	  .type = CONF_STRING,
+	  .required = true,
+	  .doc = "The .proto file, relative to the configuration file." },
 	{ 0 },
 };
 
@@ -47,24 +58,24 @@ static const struct conf_key root_keys[] = {
 	  .type = CONF_LIST,
 	  .sub = access_keys,
 	  .max = ACCESS_ENTRIES_MAX,
-	  .doc = "Who may take part; the first entry that fits counts." },
+	  .doc = "Clients that may take part; the first entry that fits counts." },
 	{ .name = "types", .type = CONF_LIST, .sub = type_keys, .max = ACCESS_TYPES_MAX, .doc = "Own object types." },
 	{ 0 },
 };
 
 struct config {
-	struct conf *conf; /* whose strings the tables borrow */
-	const char *path;  /* while it is read */
+	struct conf *conf; /* owns the strings in the tables */
+	const char *path;  /* during loading */
 	struct access_entry *entries;
 	struct access_type *types;
 	char *protos[ACCESS_TYPES_MAX];
-	size_t proto_size; /* of all */
+	size_t proto_size; /* total */
 	struct access access;
 };
 
 /* ---- types ---- */
 
-/* Of at most PROTO_MAX bytes, and a 0 behind them. */
+/* Reads at most PROTO_MAX bytes, and appends a 0. */
 static ssize_t read_proto(const char *path, char *text)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -81,7 +92,7 @@ static ssize_t read_proto(const char *path, char *text)
 	return r < 0 ? r : n > PROTO_MAX ? -EFBIG : (ssize_t)n;
 }
 
-/* A protobuf string is UTF-8: what is not would make a Welcome that others cannot read. */
+/* Strings of protobuf must be UTF-8, or clients could not parse the Welcome. */
 static bool is_text(const char *text, size_t n)
 {
 	json_t *j = strlen(text) == n ? json_stringn(text, n) : NULL;
@@ -102,7 +113,7 @@ static int take_proto(struct config *c, unsigned i, const char *path, char *text
 	if (n < 0)
 		return err_set((int)n, "%s: types[%u].proto: %s: %s", c->path, i, path, strerror((int)-n));
 	if (!is_text(text, (size_t)n))
-		return err_set(-EINVAL, "%s: types[%u].proto: %s: is no UTF-8 text", c->path, i, path);
+		return err_set(-EINVAL, "%s: types[%u].proto: %s: is not UTF-8 text", c->path, i, path);
 	if (proto_text_check(text, why) < 0)
 		return err_set(-EINVAL, "%s: types[%u].proto: %s: %s", c->path, i, path, why);
 	c->protos[i] = mem_strdup(text);
@@ -176,7 +187,7 @@ static bool is_code(json_int_t code)
 	       (code >= FRAME_OWN && code <= 255);
 }
 
-/* 0: there is none. */
+/* 0: unknown. */
 static unsigned code_of(const struct config *c, const json_t *j)
 {
 	static const struct {
@@ -233,7 +244,7 @@ static int load_entry(struct config *c, unsigned i)
 	return load_codes(c, i, conf_any(v, "codes"));
 }
 
-/* A list that is absent and one that is empty are the same to conf.h; here the one lets all in, the other nobody. */
+/* conf.h does not distinguish an absent list, which admits everyone, from an empty one, which admits nobody. */
 static bool says_access(const char *path)
 {
 	json_t *j = json_load_file(path, 0, NULL);
@@ -262,7 +273,7 @@ static int load_access(struct config *c)
 
 /* ---- all ---- */
 
-/* A sentence about what nobody has said has no file of its own. */
+/* Some messages of conf.h do not name the file: adds it. */
 static int finish(struct config *c)
 {
 	int r = conf_finish(c->conf);
@@ -282,7 +293,7 @@ int config_load(const char *path, struct config **ret)
 	if (r == 0)
 		r = finish(c);
 	if (r == 0)
-		r = load_types(c); /* whose names codes may say */
+		r = load_types(c); /* first, as codes may name types */
 	if (r == 0)
 		r = load_access(c);
 	if (r == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* control.h: the sockets. */
+/* See control.h: the sockets. */
 #include "control.h"
 
 #include <errno.h>
@@ -21,9 +21,9 @@ LOG_TOPIC("world");
 #define CALL_MAX ((size_t)64 << 10)
 
 struct conn {
-	struct list link; /* control::conns, silent longest first */
+	struct list link; /* control::conns, longest silent first */
 	int fd;
-	bool calls; /* some have come, and none is read before they are answered */
+	bool calls; /* complete calls have been received; no more is read until they are answered */
 	struct varlink *v;
 };
 
@@ -36,7 +36,7 @@ struct control {
 	struct log_limit refused;
 };
 
-/* ---- create and destroy ---- */
+/* ---- creation ---- */
 
 int control_create(struct world *w, struct control **ret)
 {
@@ -153,7 +153,7 @@ int control_serve(struct control *c, int fd)
 	return r;
 }
 
-/* One a turn: more of them wait in their socket. */
+/* Accepts one connection per turn; others wait in the socket's queue. */
 static void accept_one(struct control *c, int64_t now_mono_ns)
 {
 	struct ucred cred;
@@ -163,7 +163,7 @@ static void accept_one(struct control *c, int64_t now_mono_ns)
 		return;
 	r = fd_peer_cred(fd, &cred);
 	if (r == 0 && cred.uid != 0 && cred.uid != geteuid())
-		r = err_set(-EACCES, "user %u is neither root nor this server's", cred.uid);
+		r = err_set(-EACCES, "user %u is neither root nor the user of this server", cred.uid);
 	if (r < 0)
 		fd_close(fd);
 	else
@@ -172,7 +172,7 @@ static void accept_one(struct control *c, int64_t now_mono_ns)
 		log_limited(&c->refused, now_mono_ns, LOG_LEVEL_WARN, "control connection refused: %s", err_why());
 }
 
-/* The answer goes out first, then the next call of those that have come runs. Negative: it is to be closed. */
+/* Sends the pending answer, then handles the next received call. Negative: close the connection. */
 static int go_on(struct control *c, struct conn *k, int64_t now_mono_ns)
 {
 	struct varlink_msg m = { 0 };
@@ -203,7 +203,7 @@ static int on_conn(struct control *c, struct conn *k, uint32_t events, int64_t n
 	}
 	if (r >= 0 && k->calls)
 		r = go_on(c, k, now_mono_ns);
-	/* a socket with room wakes us again */
+	/* otherwise the loop wakes up when the socket is writable */
 	if (r >= 0 && had != k->calls)
 		r = watch(c, EPOLL_CTL_MOD, k->fd, k->calls ? EPOLLOUT : EPOLLIN, k);
 	list_remove(&k->link);
@@ -225,6 +225,6 @@ void control_turn(struct control *c, int64_t now_mono_ns)
 		else if (on_conn(c, k, events[i].events, now_mono_ns) < 0)
 			conn_destroy(c, k);
 	}
-	if (more) /* last, as it may close one */
+	if (more) /* last, as it may close a connection */
 		accept_one(c, now_mono_ns);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an operator asks of a world, and tells it: Varlink over a Unix stream socket of its own (schemas/wire/io.simd.World.varlink), for this user and root
- * alone. Nothing here blocks: one call of a connection runs a turn, its answer is sent before the next one is read, so what it costs a tick is bounded.
+ * The operator's control of a world: Varlink on its own Unix stream socket (schemas/wire/io.simd.World.varlink), for
+ * this user and root only. Never blocks: per turn one call of a connection is handled, and its answer is sent before
+ * the next call is read, so the cost per tick is bounded.
  *
  * Thread: that of the ticks.
  */
@@ -12,25 +13,27 @@
 
 #include "world.h"
 
-#define CONTROL_CONNECTIONS 16u /* beyond them whoever was silent longest is closed */
+#define CONTROL_CONNECTIONS 16u /* beyond this number the connection that was silent longest is closed */
 
 struct control;
 
-/* w: kept until destroy. Nothing is listened to yet. -ENOMEM, or what the system refused; with a sentence. */
+/*
+ * Borrows w until control_destroy(). Does not listen yet. -ENOMEM, or the system's error, with the reason in err_why().
+ */
 int control_create(struct world *w, struct control **ret) __attribute__((warn_unused_result));
-void control_destroy(struct control *c); /* NULL is fine */
+void control_destroy(struct control *c); /* NULL-safe */
 
 /*
- * Where nothing else is said: $SIM_WORLD_SOCKET, or `world` where simd's own socket would be: /run/simd for root and who may write there,
- * else $XDG_RUNTIME_DIR/simd, which is made. NULL: there is no such place. returns: mem_free().
+ * Default path: $SIM_WORLD_SOCKET, else `world` in the directory of simd's socket: /run/simd for root and users who may
+ * write there, else $XDG_RUNTIME_DIR/simd, which is created. NULL: no such directory. Free with mem_free().
  */
 char *control_usual_path(void);
-/* -EADDRINUSE: a server answers there; -ENOENT, -EACCES ... with a sentence. */
+/* -EADDRINUSE: another server listens there; -ENOENT, -EACCES and others, with the reason in err_why(). */
 int control_listen(struct control *c, const char *path) __attribute__((warn_unused_result));
-/* Serves a connected socket; takes fd, also on failure. -ENOMEM. */
+/* Serves a connected socket; takes over fd, also on failure. -ENOMEM. */
 int control_serve(struct control *c, int fd) __attribute__((warn_unused_result));
 
-int control_fd(const struct control *c); /* readable: control_turn() has something to do */
+int control_fd(const struct control *c); /* readable when control_turn() has work */
 void control_turn(struct control *c, int64_t now_mono_ns);
 
 /* ---- control_methods.c ---- */
@@ -38,7 +41,10 @@ void control_turn(struct control *c, int64_t now_mono_ns);
 struct varlink;
 struct varlink_msg;
 
-/* Does what a message asks, and queues the answer. Negative: its sender breaks the protocol, or does not read: to be closed. */
+/*
+ * Carries out a call, and queues the answer. Negative errno: the peer violates the protocol or does not read, and must
+ * be closed.
+ */
 int control_answer(struct world *w, struct varlink *v, const struct varlink_msg *m, int64_t now_mono_ns);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* control.h: the methods of io.simd.World. */
+/* See control.h: the methods of io.simd.World. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "varlink.h"
 
 #define INTERFACE    "io.simd.World"
-#define PAGE         200u /* clients of one answer: what it costs a tick */
+#define PAGE         200u /* clients per answer: bounds the cost for a tick */
 #define REASON_MAX   200
 #define KICKED       "the operator has ended its session"
 #define ERROR_FAILED INTERFACE ".Failed"
@@ -152,7 +152,7 @@ static int method_kick(struct call *call)
 	struct session_info i = { 0 };
 
 	if (!printable_is(reason, strlen(reason)))
-		return err_set(-EINVAL, "reason: printable characters alone");
+		return err_set(-EINVAL, "reason: only printable characters are allowed");
 	if (s)
 		session_info(s, &i);
 	snprintf(name, sizeof(name), "%s", i.name ? i.name : "");

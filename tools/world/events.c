@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* events.h */
+/* See events.h. */
 #include "events.h"
 
 #include <stdio.h>

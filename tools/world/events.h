@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an operator reads of a world's clients: in the log, and in the input log where there is one. A client that comes and goes as fast as it can fills
- * neither: of each kind 20 lines in a second, and the next one says how many were held back.
- * Thread: that of the ticks.
+ * Logs events of a world's clients for the operator, also into the input log, if there is one. Limited to 20 lines a
+ * second of each kind, so that clients that connect and leave quickly cannot flood it; the next line says how many were
+ * suppressed. Thread: that of the ticks.
  */
 #ifndef WORLD_EVENTS_H
 #define WORLD_EVENTS_H
@@ -15,12 +15,12 @@
 #define EVENTS_LIMIT LOG_LIMIT(INT64_C(1000000000), 20)
 
 struct events {
-	struct input_log *input_log; /* NULL: there is none. Kept */
+	struct input_log *input_log; /* borrowed; NULL: none */
 	struct log_limit limits[EVENTS_KINDS];
 };
 
 void events_init(struct events *e, struct input_log *input_log);
-/* A sentence as of world_event_fn. */
+/* Logs an event; arguments as for world_event_fn. */
 void events_take(struct events *e, enum world_event what, uint32_t connection, const char *name, const char *sentence,
 		 int64_t now_mono_ns);
 

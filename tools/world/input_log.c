@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input_log.h */
+/* See input_log.h. */
 #include "input_log.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define XXH_INLINE_ALL /* of the header alone: nothing is linked */
+#define XXH_INLINE_ALL /* uses only the header of xxhash: nothing to link */
 #include <xxhash.h>
 
 #include "err.h"
@@ -23,23 +23,23 @@ LOG_TOPIC("world");
 #define HASH      8u
 
 struct input_log {
-	int fd; /* the thread's */
+	int fd; /* thread only */
 	char *path;
 	size_t queue_max;
-	struct log_ring *ring; /* the thread's */
+	struct log_ring *ring; /* thread only */
 	pthread_t thread;
 	bool runs;
-	uint64_t chain;         /* the thread's: of the last record */
-	struct wire_buf writes; /* the thread's */
+	uint64_t chain;         /* thread only: hash of the last record */
+	struct wire_buf writes; /* thread only */
 
 	pthread_mutex_t lock;
-	bool took; /* the store, since the last tick */
+	bool took; /* the store has changed since the last tick */
 	struct quiet {
-		unsigned n;          /* ticks that have no record yet */
+		unsigned n;          /* quiet ticks without a record yet */
 		uint64_t tick, hash; /* of the last one */
 	} quiet;
-	pthread_cond_t news;   /* a tick or half a queue waits, or it ends */
-	struct wire_buf waits; /* whole records, their hashes not made yet */
+	pthread_cond_t news;   /* signalled when a tick or half a queue waits, or the log ends */
+	struct wire_buf waits; /* complete records, without their hashes */
 	bool ends;
 	struct input_log_info info;
 };
@@ -95,7 +95,7 @@ static void put_tick(struct wire_buf *b, const struct snapshot *s)
 	}
 }
 
-/* The place of its length. */
+/* Begins a record; returns the offset of its length. */
 static size_t begin(struct wire_buf *b, enum input_log_kind kind)
 {
 	size_t at = b->len;
@@ -118,16 +118,16 @@ uint64_t input_log_chain(uint64_t last, const void *data, size_t len)
 	return XXH64_digest(&h);
 }
 
-/* It ends here: what follows would follow nothing. With the lock. */
+/* Ends the log at this point, as later records would not fit the lost ones. Caller holds the lock. */
 static void give_up(struct input_log *l, int why)
 {
 	if (!l->info.why)
-		log_error("the input log %s ends, and the world goes on: %s", l->path,
+		log_error("the input log %s ends, and the world continues: %s", l->path,
 			  why == -ENOBUFS ? "the disk is too slow for it" : strerror(-why));
 	l->info.why = l->info.why ? l->info.why : why;
 }
 
-/* The record from `at` on is whole, or is none. With the lock. */
+/* Completes the record that begins at `at`, or removes it. Caller holds the lock. */
 static void end(struct input_log *l, size_t at)
 {
 	struct wire_buf *b = &l->waits;
@@ -146,11 +146,11 @@ static void end(struct input_log *l, size_t at)
 		b->data[at + i] = (uint8_t)(len >> 8 * i);
 	l->info.records++;
 	l->info.bytes += b->len - at;
-	if (b->len > l->queue_max / 2) /* the thread may be asleep until the next tick, which may be far */
+	if (b->len > l->queue_max / 2) /* do not wait for the next tick, which may be far off */
 		pthread_cond_signal(&l->news);
 }
 
-/* The quiet ticks so far are written, as something follows them. With the lock. */
+/* Writes the record for the quiet ticks so far, before another record. Caller holds the lock. */
 static void end_quiet(struct input_log *l)
 {
 	size_t at;
@@ -164,7 +164,7 @@ static void end_quiet(struct input_log *l)
 	end(l, at);
 }
 
-/* With the lock. */
+/* Caller holds the lock. */
 static void take_tick(struct input_log *l, const struct snapshot *s)
 {
 	size_t at;
@@ -181,7 +181,7 @@ static void take_tick(struct input_log *l, const struct snapshot *s)
 	pthread_cond_signal(&l->news);
 }
 
-/* Anything but a tick. With the lock. */
+/* Records anything but a tick. Caller holds the lock. */
 static void take(struct input_log *l, const struct store_told *t)
 {
 	static const uint8_t kinds[] = { [STORE_UPDATE] = INPUT_LOG_UPDATE,
@@ -262,7 +262,7 @@ static void *run(void *arg)
 	bool ends = false;
 	int r;
 
-	log_thread_use(l->ring); /* the lock is held while it logs, and a tick waits for that */
+	log_thread_use(l->ring); /* the lock is held while the thread logs, and a tick waits for the lock */
 	while (!ends) {
 		pthread_mutex_lock(&l->lock);
 		while (!l->waits.len && !l->ends)
@@ -285,7 +285,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* ---- create and destroy ---- */
+/* ---- creation ---- */
 
 static int write_begin(struct input_log *l, const struct input_log_options *o)
 {
@@ -315,7 +315,7 @@ static int open_new(struct input_log *l, const char *path)
 	if (l->fd >= 0)
 		return 0;
 	if (errno == EEXIST)
-		return err_set(-EEXIST, "input log %s: there is such a file, and it is kept; give another name", path);
+		return err_set(-EEXIST, "input log %s: the file exists, and it is kept; give another name", path);
 	return err_sys(-errno, "input log %s", path);
 }
 
@@ -329,7 +329,7 @@ int input_log_create(const struct input_log_options *o, struct input_log **ret)
 	pthread_mutex_init(&l->lock, NULL);
 	thread_cond_init(&l->news);
 	l->fd = -1;
-	l->took = true; /* so the first tick has a record of its own */
+	l->took = true; /* gives the first tick a record of its own */
 	l->queue_max = o->queue_max ? o->queue_max : QUEUE_MAX;
 	l->ring = o->ring;
 	r = open_new(l, o->path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keys.h */
+/* See keys.h. */
 #include "keys.h"
 
 #include <arpa/inet.h>
@@ -42,7 +42,7 @@ static int check_client(const char *name)
 	if (!*name || strlen(name) > NAME_MAX_LEN || *name == '.' || *name == '-' || !all_of(name, "._-"))
 		return err_set(-EINVAL, "--client %s: a name is 1 to 63 letters, digits, '.', '_' and '-'", name);
 	if (strcmp(name, "ca") == 0 || strcmp(name, "server") == 0)
-		return err_set(-EINVAL, "--client %s: that is the name of another file; choose another one", name);
+		return err_set(-EINVAL, "--client %s: that is the name of another file; choose another name", name);
 	return 0;
 }
 
@@ -76,7 +76,7 @@ static bool make_authority(struct pair *p, int64_t wall_ns)
 	       pair_add(p->cert, p->cert, NID_key_usage, "critical,keyCertSign,cRLSign") && pair_sign(p, p);
 }
 
-/* names: of its subject, "" for a client. */
+/* names: of the certificate's subject, "" for a client. */
 static bool make_leaf(struct pair *p, const char *name, const char *names, const struct pair *by, int64_t wall_ns)
 {
 	return pair_begin(p, name, wall_ns, CERTIFICATE_DAYS) &&
@@ -94,7 +94,7 @@ static void names_of(const struct keys_options *o, char *to, size_t size)
 		n += (size_t)snprintf(to + n, size - n, ",%s:%s", is_address(o->names[i]) ? "IP" : "DNS", o->names[i]);
 }
 
-/* ---- the whole ---- */
+/* ---- creation ---- */
 
 static int ensure_authority(int dir, const struct keys_options *o, struct pair *ret, unsigned *made)
 {
@@ -118,19 +118,19 @@ static int make_one(int dir, const struct keys_options *o, const char *name, con
 	return r;
 }
 
-/* Nothing is made if a part of it cannot be. */
+/* Checks everything first, so that nothing is created if a part would fail. */
 static int look(int dir, const struct keys_options *o)
 {
 	int r = pair_files(dir, "server");
 
 	if (r == 1 && o->n_names)
 		return err_set(-EEXIST,
-			       "server.pem is there, with the names it has; remove it and server.key for others");
+			       "server.pem exists, and keeps its names; remove it and server.key to choose others");
 	if (r >= 0)
 		r = pair_files(dir, "ca");
 	for (unsigned i = 0; i < o->n_clients && r >= 0; i++)
 		if (pair_there(dir, o->clients[i], ".pem") || pair_there(dir, o->clients[i], ".key"))
-			r = err_set(-EEXIST, "--client %s: its files are there already", o->clients[i]);
+			r = err_set(-EEXIST, "--client %s: its files exist already", o->clients[i]);
 	return r < 0 ? r : 0;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim-world: a world that many hosts share. Options, and what they ask for. Thread: main, which makes the ticks; lines of its log are written by another one. */
+/*
+ * sim-world: a world that many hosts share. Parses the options and runs the server. Thread: main, which makes the
+ * ticks; another thread writes the log.
+ */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -34,7 +37,7 @@ LOG_TOPIC("world");
 #define GRACE_DUR_NS NS_PER_S
 #define NOT_GIVEN    (-1)
 #define LOG_LINES    4096
-#define LOG_DUR_NS   NS_PER_S /* for the last lines to be written, when somebody reads them */
+#define LOG_DUR_NS   NS_PER_S /* to write the last log lines, if they are read */
 
 struct args {
 	const char *listen, *config, *keys, *make_keys, *control, *input_log, *replay, *compat, *compat_listen,
@@ -48,40 +51,39 @@ struct args {
 #define OPT_VALUES struct args
 
 static const struct opt OPTS[] = {
-	OPT("listen", 'l', STRING, listen, "HOST:PORT", "where clients connect [127.0.0.1:8082]"),
+	OPT("listen", 'l', STRING, listen, "HOST:PORT", "address for clients [127.0.0.1:8082]"),
 	OPT("keys", 'k', STRING, keys, "DIR",
-	    "TLS with ca.pem, server.pem and server.key of DIR: for other machines as well", .complete = "dir"),
-	OPT("config", 'c', STRING, config, "FILE", "who may own what, and object types of one's own: JSON",
-	    .complete = "file"),
+	    "TLS with ca.pem, server.pem and server.key of DIR; needed for other machines", .complete = "dir"),
+	OPT("config", 'c', STRING, config, "FILE", "JSON: access list, and own object types", .complete = "file"),
 	OPT("compat", 0, STRING, compat, "tr2016",
-	    "clients of TR-2016-06 as well: its first protocol by TCP, from this machine"),
-	OPT("compat-listen", 0, STRING, compat_listen, "HOST:PORT", "where these connect [127.0.0.1:8083]"),
-	OPT("compat-fields", 0, STRING, compat_fields, "FILE",
-	    "numbers of the fields of its VehicleMessage, lines NAME NUMBER", .complete = "file"),
+	    "also serve clients of TR-2016-06, by its first protocol over TCP, from this machine"),
+	OPT("compat-listen", 0, STRING, compat_listen, "HOST:PORT", "address for these clients [127.0.0.1:8083]"),
+	OPT("compat-fields", 0, STRING, compat_fields, "FILE", "field numbers of its VehicleMessage, lines NAME NUMBER",
+	    .complete = "file"),
 	OPT("tcp-only", 0, FLAG, tcp_only, NULL, "no datagrams"),
 	OPT("control", 0, STRING, control, "PATH",
 	    "socket for simctl world [/run/simd/world, or $XDG_RUNTIME_DIR/simd/world]", .complete = "file"),
-	OPT("input-log", 0, STRING, input_log, "FILE", "write what the world is told, to be replayed; a new file",
+	OPT("input-log", 0, STRING, input_log, "FILE", "record all input of the world in a new file, for --replay",
 	    .complete = "file"),
-	OPT("replay", 0, STRING, replay, "FILE", "make the world of an input log again, compare each tick, and end",
+	OPT("replay", 0, STRING, replay, "FILE", "compute the world of an input log again, compare each tick, and exit",
 	    .complete = "file"),
 	OPT("step", 's', DUR, step_dur_ns, NULL, "simulated time between ticks [10ms; with --compat 500us]"),
-	OPT("pace", 'p', DOUBLE, pace, "FACTOR", "simulated for real time, 0: as fast as it goes [1]", .max = 1000),
-	OPT("dilate", 0, FLAG, dilate, NULL, "slow down for the slow, to a tenth at most"),
+	OPT("pace", 'p', DOUBLE, pace, "FACTOR", "simulated per real time, 0: as fast as possible [1]", .max = 1000),
+	OPT("dilate", 0, FLAG, dilate, NULL, "slow down for slow clients, to a tenth at most"),
 	OPT("wait-for-paused", 0, FLAG, wait_for_paused, NULL,
-	    "time waits for a host whose own time is paused, instead of going on without it"),
+	    "wait for a host whose own time is paused, instead of continuing without it"),
 	OPT("section", 0, DOUBLE, section, "METRES", "size of a section [250]", .min = 1, .max = 1000000),
-	OPT("radius", 0, DOUBLE, radius, "METRES", "of interest, where a client says none; 0: the whole world [0]",
+	OPT("radius", 0, DOUBLE, radius, "METRES", "radius of interest, if a client gives none; 0: the whole world [0]",
 	    .max = 1000000000),
-	OPT("grace", 0, DUR, grace_dur_ns, NULL, "objects of a lost connection stay for so long [5s]"),
+	OPT("grace", 0, DUR, grace_dur_ns, NULL, "how long objects of a lost connection are kept [5s]"),
 	OPT("clamp", 0, FLAG, clamp, NULL,
-	    "take stamps of the future as the latest that is allowed, instead of refusing them"),
-	OPT("clients", 0, INT, clients, "N", "at most [2000]", .min = 1, .max = 100000),
-	OPT("objects", 0, INT, objects, "N", "at most, in all [100000]", .min = 1, .max = 10000000),
-	OPT("objects-each", 0, INT, objects_each, "N", "at most, of one client [4096]", .min = 1, .max = 1000000),
+	    "clamp stamps too far in the future to the latest allowed, instead of refusing them"),
+	OPT("clients", 0, INT, clients, "N", "maximum number [2000]", .min = 1, .max = 100000),
+	OPT("objects", 0, INT, objects, "N", "maximum number in all [100000]", .min = 1, .max = 10000000),
+	OPT("objects-each", 0, INT, objects_each, "N", "maximum for one client [4096]", .min = 1, .max = 1000000),
 	OPT("make-keys", 0, STRING, make_keys, "DIR",
 	    "make an authority, server.pem and clients' certificates, and exit", .complete = "dir"),
-	OPT("name", 0, STRINGS, names, "HOST", "with --make-keys: of the server, beside localhost and 127.0.0.1"),
+	OPT("name", 0, STRINGS, names, "HOST", "with --make-keys: name of the server, beside localhost and 127.0.0.1"),
 	OPT("client", 0, STRINGS, new_clients, "NAME", "with --make-keys: a client, NAME.pem and NAME.key"),
 	{ 0 },
 };
@@ -134,7 +136,7 @@ static int world_of(const struct args *a, const struct config *config, struct lo
 	return r < 0 ? err_sys(r, "the world") : 0;
 }
 
-/* "HOST:PORT", of which either may be absent. */
+/* Parses "HOST:PORT", of which either may be missing. */
 static int address_of(const char *option, const char *text, unsigned port, struct address *a, struct net_options *ret)
 {
 	*a = (struct address){ .host = "127.0.0.1", .port = port };
@@ -172,7 +174,7 @@ static int make_keys(const struct args *a)
 	return r < 0 ? 1 : 0;
 }
 
-/* Clients of TR-2016-06. */
+/* Listener for clients of TR-2016-06. */
 struct old {
 	struct compat_fields fields;
 	struct compat *compat;
@@ -194,7 +196,7 @@ static int open_old(const struct args *a, struct world *w, struct net *n, struct
 	if (r == 0)
 		r = net_compat_create(ret->compat, n, &o, &ret->net);
 	if (r == 0)
-		log_info("clients of %s come to %s:%u", a->compat, host.host, net_compat_port(ret->net));
+		log_info("clients of %s: listening on %s:%u", a->compat, host.host, net_compat_port(ret->net));
 	return r;
 }
 
@@ -204,9 +206,9 @@ static void close_old(struct old *o)
 	compat_destroy(o->compat);
 }
 
-/* What an operator connects to. */
+/* Control socket for the operator. */
 struct desk {
-	struct control *c; /* NULL: nobody can */
+	struct control *c; /* NULL: no control socket */
 	struct exec_io io;
 	struct net *n;
 };
@@ -227,7 +229,10 @@ static void close_desk(struct desk *d)
 	d->c = NULL;
 }
 
-/* Without a word of the user's a world goes on without it: another world may have the usual place. */
+/*
+ * If the user has not asked for a control socket, the world runs without it on errors: another world may use the
+ * default path.
+ */
 static int open_desk(const char *asked, struct world *w, struct net *n, struct desk *d)
 {
 	char *path = asked ? mem_strdup(asked) : control_usual_path();
@@ -236,7 +241,7 @@ static int open_desk(const char *asked, struct world *w, struct net *n, struct d
 	d->n = n;
 	if (r == 0)
 		r = path ? control_listen(d->c, path)
-			 : err_set(-ENOENT, "there is neither /run/simd nor $XDG_RUNTIME_DIR");
+			 : err_set(-ENOENT, "neither /run/simd nor $XDG_RUNTIME_DIR exists");
 	if (r == 0)
 		r = exec_io_add(net_exec(n), &d->io, control_fd(d->c), EPOLLIN, on_control, d);
 	if (r == 0)
@@ -249,7 +254,10 @@ static int open_desk(const char *asked, struct world *w, struct net *n, struct d
 	return 0;
 }
 
-/* Who reads stderr too slowly, or not at all, must not hold a tick: another thread writes, and what finds no room is dropped and counted. */
+/*
+ * A slow reader of stderr must not delay ticks: another thread writes the log, and lines that do not fit its buffer are
+ * dropped and counted.
+ */
 static int log_begin(struct log_ring **ret)
 {
 	int r = log_ring_create(LOG_LINES, ret);
@@ -344,21 +352,21 @@ int main(int argc, char **argv)
 	if (a.make_keys)
 		return make_keys(&a);
 	if (a.names.n || a.new_clients.n) {
-		fprintf(stderr, "sim-world: --name and --client go with --make-keys DIR\n");
+		fprintf(stderr, "sim-world: --name and --client need --make-keys DIR\n");
 		return 2;
 	}
 	if (a.compat ? strcmp(a.compat, "tr2016") != 0 : a.compat_listen || a.compat_fields) {
 		fprintf(stderr,
-			"sim-world: --compat tr2016 is the one there is; --compat-listen and --compat-fields go with it\n");
+			"sim-world: --compat can only be tr2016; --compat-listen and --compat-fields need it\n");
 		return 2;
 	}
 	if (a.step_dur_ns ==
-	    NOT_GIVEN) /* clients of the report hear of each other once a tick, and send at 1 kHz: a tick for each that comes */
+	    /* these clients get each other's state once a tick, and send at 1 kHz: ticks must be more frequent */
+	    NOT_GIVEN)
 		a.step_dur_ns = a.compat ? NS_PER_MS / 2 : 10 * NS_PER_MS;
 	if (a.replay)
 		return replay_file(a.replay);
 	if (fd_limit_raise(2 * (unsigned long)a.clients + 64, &before) == 1)
-		log_warn("this process may have fewer descriptors than %lld clients need (ulimit -n)",
-			 (long long)a.clients);
+		log_warn("fewer descriptors are allowed than %lld clients need (ulimit -n)", (long long)a.clients);
 	return serve(&a);
 }

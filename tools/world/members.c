@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* members.h */
+/* See members.h. */
 #include "members.h"
 
 #include <errno.h>
@@ -38,13 +38,16 @@ struct member *members_find(const struct members *ms, uint32_t connection)
 	return low < ms->n && ms->at[low]->connection == connection ? ms->at[low] : NULL;
 }
 
-/* What forgetting it costs: the objects that it would find again. */
+/* Cost of forgetting a member: the objects that it would lose. */
 static uint32_t cost(const struct members *ms, const struct member *m)
 {
 	return m->until_mono_ns == INT64_MAX ? 0 : store_owned(ms->store, m->connection);
 }
 
-/* The grace of all is one duration: whose ends first has been away longest, and who has none any more before it. */
+/*
+ * All have the same grace period, so the one whose period ends first has been away longest; those without objects come
+ * before all others.
+ */
 static bool is_cheaper(const struct members *ms, const struct member *a, const struct member *b)
 {
 	uint32_t of_a = cost(ms, a), of_b = cost(ms, b);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics.h */
+/* See metrics.h. */
 #include "metrics.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 
 #include "mem.h"
 
-struct kind { /* of a client's numbers */
+struct kind { /* a metric of each client */
 	const char *name, *type, *help;
 	double (*of)(const struct session_info *i);
 };
@@ -79,23 +79,23 @@ static double datagrams_lost(const struct session_info *i)
 }
 
 static const struct kind kinds[] = {
-	{ "lag_ticks", "gauge", "ticks since the one it has promised, or was sent", lag },
-	{ "rung", "gauge", "of the ladder: 0 in time, 1 warned, 2 resent, 3 demoted", rung },
-	{ "rtt_seconds", "gauge", "there and back; 0: not known", rtt },
-	{ "objects", "gauge", "of its own", objects },
-	{ "queued_bytes", "gauge", "that wait for it", queued },
-	{ "received_bytes", "counter", "from it", bytes_in },
-	{ "sent_bytes", "counter", "to it", bytes_out },
-	{ "ticks", "counter", "that it was sent", ticks },
-	{ "skipped_ticks", "counter", "that it was not sent, as too much waited for it", skipped },
-	{ "refused", "counter", "what it said and was not taken", refused },
-	{ "received_datagrams", "counter", "from it", datagrams_in },
-	{ "sent_datagrams", "counter", "to it", datagrams_out },
-	{ "lost_frames", "counter", "to it, by datagram", datagrams_lost },
+	{ "lag_ticks", "gauge", "ticks since the last one it has promised, or was sent", lag },
+	{ "rung", "gauge", "rung of the ladder: 0 in time, 1 warned, 2 resent, 3 demoted", rung },
+	{ "rtt_seconds", "gauge", "round-trip time; 0: unknown", rtt },
+	{ "objects", "gauge", "objects that it owns", objects },
+	{ "queued_bytes", "gauge", "bytes that wait to be sent to it", queued },
+	{ "received_bytes", "counter", "bytes from it", bytes_in },
+	{ "sent_bytes", "counter", "bytes to it", bytes_out },
+	{ "ticks", "counter", "ticks sent to it", ticks },
+	{ "skipped_ticks", "counter", "ticks not sent to it, since too many bytes waited for it", skipped },
+	{ "refused", "counter", "messages from it that were refused", refused },
+	{ "received_datagrams", "counter", "datagrams from it", datagrams_in },
+	{ "sent_datagrams", "counter", "datagrams to it", datagrams_out },
+	{ "lost_frames", "counter", "frames to it by datagram that were lost", datagrams_lost },
 };
 
 #define KINDS     (sizeof(kinds) / sizeof(kinds[0]))
-#define FIRST_SUM 3u /* those before it make no sum */
+#define FIRST_SUM 3u /* kinds before it are not summed */
 
 static void head(FILE *f, const char *prefix, const char *name, const char *type, const char *help)
 {
@@ -108,27 +108,28 @@ static void of_world(FILE *f, const struct world_info *i)
 		const char *name, *type, *help;
 		double value;
 	} rows[] = {
-		{ "tick", "counter", "the last one", (double)i->tick },
-		{ "time_seconds", "gauge", "simulated", (double)i->time_sim_ns / 1e9 },
-		{ "pace_ratio", "gauge", "simulated for real time; 0: as fast as it goes", i->pace_permille / 1e3 },
-		{ "connections", "gauge", "those without a Hello too", i->sessions },
-		{ "clients", "gauge", "that take part", i->clients },
+		{ "tick", "counter", "number of the last tick", (double)i->tick },
+		{ "time_seconds", "gauge", "simulated time", (double)i->time_sim_ns / 1e9 },
+		{ "pace_ratio", "gauge", "simulated time per real time; 0: as fast as possible",
+		  i->pace_permille / 1e3 },
+		{ "connections", "gauge", "connections, including those without a Hello", i->sessions },
+		{ "clients", "gauge", "clients that take part", i->clients },
 		{ "waited_for", "gauge", "clients that the last tick waited for", i->waited_for },
-		{ "objects", "gauge", "in all", i->objects },
-		{ "updates_total", "counter", "of objects, taken", (double)i->counters.updates },
-		{ "notes_total", "counter", "short messages, passed on", (double)i->notes },
-		{ "notes_lost_total", "counter", "short messages, not passed on", (double)i->notes_lost },
+		{ "objects", "gauge", "all objects", i->objects },
+		{ "updates_total", "counter", "updates of objects that were accepted", (double)i->counters.updates },
+		{ "notes_total", "counter", "short messages forwarded", (double)i->notes },
+		{ "notes_lost_total", "counter", "short messages not forwarded", (double)i->notes_lost },
 		{ "floods_total", "counter", "clients that sent more than their share, and were disconnected",
 		  (double)i->floods },
-		{ "withheld_total", "counter", "frames of others that a client was not sent, as too much waited for it",
-		  (double)i->withheld },
+		{ "withheld_total", "counter",
+		  "frames of others not sent to a client, since too many bytes waited for it", (double)i->withheld },
 	};
 
 	for (unsigned k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
 		head(f, "simworld_", rows[k].name, rows[k].type, rows[k].help);
 		fprintf(f, "simworld_%s %.15g\n", rows[k].name, rows[k].value);
 	}
-	head(f, "simworld_", "updates_refused_total", "counter", "of objects, not taken");
+	head(f, "simworld_", "updates_refused_total", "counter", "updates of objects that were refused");
 	fprintf(f,
 		"simworld_updates_refused_total{why=\"not_owner\"} %" PRIu64
 		"\nsimworld_updates_refused_total{why=\"stale\"} %" PRIu64
@@ -138,7 +139,7 @@ static void of_world(FILE *f, const struct world_info *i)
 		i->counters.not_owner, i->counters.stale, i->counters.gone, i->counters.full, i->ahead);
 }
 
-/* A name is printable: of what a label cannot have as it is, that leaves two. */
+/* A name is printable, so only two of its characters need escaping in a label. */
 static void label(FILE *f, const char *name)
 {
 	for (; *name; name++) {
@@ -158,7 +159,7 @@ static void of_clients(FILE *f, const struct kind *k, const struct session_info 
 	}
 }
 
-/* Of all that take part; the first of them one by one. Returns how many these are. */
+/* Sums up all participants, and returns the first ones individually. Returns how many those are. */
 static unsigned look(const struct world *w, struct session_info first[METRICS_CLIENTS], double sums[KINDS])
 {
 	struct session_info i = { .connection = 0 };
@@ -186,7 +187,7 @@ static void write_page(FILE *f, const struct world *w, struct session_info first
 	for (unsigned k = 0; k < KINDS; k++)
 		of_clients(f, &kinds[k], first, n);
 	for (unsigned k = FIRST_SUM; k < KINDS; k++) {
-		head(f, "simworld_clients_", kinds[k].name, "gauge", "of all that take part now together");
+		head(f, "simworld_clients_", kinds[k].name, "gauge", "sum over all clients that take part now");
 		fprintf(f, "simworld_clients_%s %.15g\n", kinds[k].name, sums[k]);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* object_in.h */
+/* See object_in.h. */
 #include "object_in.h"
 
 #include <errno.h>
@@ -7,7 +7,10 @@
 
 enum { OBJECT_ID = 1, OBJECT_TIME, OBJECT_POSITION, OBJECT_ROTATION, OBJECT_VELOCITY, OBJECT_SPIN, OBJECT_BODY };
 
-/* Doubles of the numbers 1 to n; one that is absent is 0. As in protobuf a message that comes twice adds to the first. */
+/*
+ * Parses doubles with field numbers 1 to n; missing ones are 0. As in protobuf, a repeated message is merged into the
+ * first.
+ */
 static int decode_doubles(const struct wire_field *f, double *to, uint32_t n)
 {
 	struct wire_cursor c = wire_cursor(f->data, f->value);

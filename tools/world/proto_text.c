@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proto_text.h */
+/* See proto_text.h. */
 #include "proto_text.h"
 
 #include <ctype.h>
@@ -15,8 +15,8 @@
 struct reader {
 	const char *at;
 	unsigned line;
-	char word[WORD_MAX]; /* the present token; "": the end. Of a string its first quote alone */
-	char *why;           /* "": nothing is wrong */
+	char word[WORD_MAX]; /* current token; "": the end. For a string only its first quote */
+	char *why;           /* "": no error */
 };
 
 __attribute__((format(printf, 2, 3))) static bool wrong(struct reader *p, const char *fmt, ...)
@@ -126,7 +126,7 @@ static bool take_number(struct reader *p)
 	return !*p->why;
 }
 
-/* What stands up to the closing one, whatever it is, and that. */
+/* Skips to and over the closing token. */
 static bool skip_to(struct reader *p, const char *close)
 {
 	unsigned depth = 0;
@@ -201,7 +201,7 @@ static bool take_nested(struct reader *p, unsigned depth)
 	return take_name(p, "a message") && take(p, "{") && take_message(p, depth + 1);
 }
 
-/* Behind its opening brace, its closing one included; of a oneof and an extend too. */
+/* Parses after the opening brace, up to and including the closing one; also for oneof and extend. */
 static bool take_message(struct reader *p, unsigned depth)
 {
 	if (depth > DEPTH_MAX)

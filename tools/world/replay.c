@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay.h */
+/* See replay.h. */
 #include "replay.h"
 
 #include <errno.h>
@@ -15,9 +15,9 @@
 
 LOG_TOPIC("world");
 
-#define NAMED 3u /* objects of a section that differs */
+#define NAMED 3u /* objects named of a section that differs */
 
-struct cursor { /* of a record's contents */
+struct cursor { /* over a record's contents */
 	const uint8_t *at, *end;
 	bool bad;
 };
@@ -91,7 +91,7 @@ static int update(struct store *st, struct cursor *c)
 	return r < 0 ? r : store_update(st, connection, &u);
 }
 
-/* The sections of level 0 that were there and are not as they were: the first of them, in words. */
+/* Describes the first section of level 0 that differs from the logged ones. */
 static int name_difference(const struct snapshot *s, struct cursor *c)
 {
 	uint32_t i = 0;
@@ -105,7 +105,7 @@ static int name_difference(const struct snapshot *s, struct cursor *c)
 		uint64_t hash = get(c, 8);
 
 		is = i < s->n_sections && !s->sections[i]->key.level ? s->sections[i] : NULL;
-		if (!logged && (!is || !i)) /* a quiet tick names no sections */
+		if (!logged && (!is || !i)) /* quiet ticks list no sections */
 			return err_set(-ESTALE, "tick %" PRIu64 " is not as it was: the hash differs", s->tick);
 		if (!is || (logged && section_key_compare(key, is->key) < 0))
 			return err_set(-ESTALE,
@@ -120,7 +120,7 @@ static int name_difference(const struct snapshot *s, struct cursor *c)
 		       s->tick, is->key.x, is->key.y, is->count, ids, is->count > NAMED ? ", ..." : "");
 }
 
-/* The ticks up to this one; the last of them. */
+/* Makes the ticks up to this one; *ret: the last. */
 static int ticks_to(struct run *run, uint64_t number, struct snapshot **ret)
 {
 	struct snapshot *s = NULL;
@@ -173,7 +173,7 @@ static int event(struct cursor *c)
 	return 0;
 }
 
-/* A statement that was taken then, and is not now. */
+/* Result of a statement that was accepted in the logged run; refusing it now is an error. */
 static int taken(int r)
 {
 	return r == 0 || r == -ENOMEM || r == -EBADMSG ? r : -ESTALE;
@@ -219,7 +219,7 @@ static int take(struct run *run, uint8_t kind, struct cursor *c)
 
 /* ---- the file ---- */
 
-/* A record into data: 1; 0: the end, or what is no whole record (ret->cut); -EBADMSG it cannot be one. */
+/* Reads a record into data. 1; 0: the end, or an incomplete record (ret->cut); -EBADMSG: malformed. */
 static int read_record(FILE *f, uint8_t *data, size_t *ret_len, struct replay_result *ret)
 {
 	uint8_t head[4];
@@ -270,11 +270,11 @@ int replay(FILE *f, struct replay_result *ret)
 	if (!data)
 		return err_nomem();
 	if (fread(magic, 1, sizeof(magic), f) != sizeof(magic) || memcmp(magic, INPUT_LOG_MAGIC, sizeof(magic)) != 0)
-		r = err_set(-EBADMSG, "it is no input log of sim-world");
+		r = err_set(-EBADMSG, "it is not an input log of sim-world");
 	else
 		r = read_all(f, data, &run);
 	if (r == -EBADMSG && !ret->records && !*err_why())
-		err_set(r, "its first record is none");
+		err_set(r, "its first record is malformed");
 	else if (r == -EBADMSG && ret->records)
 		err_set(r, "record %" PRIu64 ", behind tick %" PRIu64 ", is not as it was written", ret->records + 1,
 			ret->ticks);
@@ -304,6 +304,6 @@ int replay_file(const char *path)
 	}
 	printf("%s: ticks %" PRIu64 ", all as they were; hash %016" PRIx64 "\n", path, result.ticks, result.hash);
 	if (result.cut)
-		printf("%s: its end is cut off, behind record %" PRIu64 "\n", path, result.records);
+		printf("%s: its end is cut off, after record %" PRIu64 "\n", path, result.records);
 	return ferror(stdout) || fflush(stdout) ? 1 : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world.h: what comes from a client. Nothing of it is trusted; what is malformed ends its session, and no other. */
+/* See world.h: handles what a client sends. Input is not trusted; malformed input ends its session only. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -143,7 +143,7 @@ static void malformed(struct session *s, const char *what)
 
 /* ---- Hello ---- */
 
-/* NULL: nothing is wrong. */
+/* NULL: no error. */
 static const char *wrong_with(const Sim__World__Hello *h)
 {
 	if (!*h->name || strlen(h->name) > NAME_MAX_LEN || !printable_is(h->name, strlen(h->name)))
@@ -151,7 +151,7 @@ static const char *wrong_with(const Sim__World__Hello *h)
 	if (h->identity.len != IDENTITY_SIZE)
 		return "Hello: an identity is 16 bytes";
 	if (h->role > SIM__WORLD__ROLE__OBSERVER || h->role < 0)
-		return "Hello: no such role";
+		return "Hello: unknown role";
 	if (h->lookahead_ns < 0 || h->section_level >= SECTION_LEVELS || !(h->radius >= 0) || h->radius * 1e3 > MM_MAX)
 		return "Hello: lookahead_ns, section_level or radius is out of range";
 	for (size_t i = 0; i < h->n_own_codes; i++)
@@ -175,7 +175,7 @@ static void take_hello(struct session *s, const Sim__World__Hello *h)
 	view_init(&s->view, &v);
 }
 
-/* So that whoever sees objects of these can read their bodies. */
+/* So that clients that see objects of these types can read their bodies. */
 static void add_types(Sim__World__Welcome *m, Sim__World__OwnType **list, Sim__World__OwnType *types,
 		      const struct access *a)
 {
@@ -218,7 +218,9 @@ static void put_welcome(struct session *s, bool again, int64_t now_mono_ns)
 	explicit_bzero(keys, sizeof(keys));
 }
 
-/* With another certificate it is somebody else, whatever identity it has heard of. */
+/*
+ * Combines identity and certificate: a client with another certificate is another member, even with a copied identity.
+ */
 static void identity_of(const struct session *s, const uint8_t said[IDENTITY_SIZE], uint8_t ret[IDENTITY_SIZE])
 {
 	uint8_t both[IDENTITY_SIZE + sizeof(s->certificate)];
@@ -232,7 +234,7 @@ static void identity_of(const struct session *s, const uint8_t said[IDENTITY_SIZ
 	(void)crypto_generichash(ret, IDENTITY_SIZE, both, IDENTITY_SIZE + len, NULL, 0);
 }
 
-/* Into the world, as the member that it is. */
+/* Joins the world as the member with that identity. */
 static int join(struct session *s, const uint8_t said[IDENTITY_SIZE], int64_t now_mono_ns)
 {
 	struct world *w = s->w;
@@ -252,7 +254,7 @@ static int join(struct session *s, const uint8_t said[IDENTITY_SIZE], int64_t no
 		struct session *before = m->session;
 
 		world_leave(before, true,
-			    INT64_MAX - w->o.grace_dur_ns - 1); /* its objects are this one's in a moment */
+			    INT64_MAX - w->o.grace_dur_ns - 1); /* its objects pass to the new session below */
 		session_tell_end(before, SIM__WORLD__BYE__REASON__REPLACED, "its identity has connected again");
 	}
 	r = barrier_join(w->barrier, m->connection, s->role, s->lookahead_dur_ns, now_mono_ns);
@@ -285,8 +287,8 @@ static void on_hello(struct session *s, const Sim__World__Hello *h, int64_t now_
 		r = join(s, h->identity.data, now_mono_ns);
 		if (r < 0) {
 			session_tell_end(s, SIM__WORLD__BYE__REASON__FULL,
-					 "no more clients: as many as may be are here, or %s",
-					 r == -ENOMEM ? "there is no memory" : "were here a moment ago");
+					 "the world is full: as many clients as allowed are connected, or %s",
+					 r == -ENOMEM ? "it is out of memory" : "were a moment ago");
 			return;
 		}
 		session_not_silent(s);
@@ -312,7 +314,10 @@ static bool may_send(const struct session *s, uint8_t code)
 	return code == FRAME_VEHICLE || (code >= FRAME_PEDESTRIAN && code <= FRAME_TRAFFIC_LIGHT);
 }
 
-/* Later than the next tick, its look-ahead and what the server allows: nobody is that far. */
+/*
+ * Whether the stamp is later than the next tick, the client's look-ahead and the server's allowance together; clamps it
+ * if the server does.
+ */
 static bool too_far_ahead(struct session *s, struct store_update *u)
 {
 	int64_t latest = store_next_sim_ns(s->w->store);
@@ -328,18 +333,19 @@ static bool too_far_ahead(struct session *s, struct store_update *u)
 	return !s->w->o.clamp;
 }
 
-/* Negative: it was of no use. */
+/* Negative errno: not used. */
 static int on_object(struct session *s, const struct frame *f)
 {
 	struct store_update u;
 	int r = object_decode(f->code, f->body, f->len, &u);
 
 	if (r == -EBADMSG || r == -E2BIG) {
-		malformed(s, r == -E2BIG ? "an object's body is longer than 32768 bytes" : "an object is no protobuf");
+		malformed(s, r == -E2BIG ? "an object's body is longer than 32768 bytes"
+					 : "an object is malformed protobuf");
 		return r;
 	}
 	if (r < 0)
-		return r; /* no memory: as if it had been lost */
+		return r; /* out of memory: as if the frame was lost */
 	if (s->role == BARRIER_OBSERVER || too_far_ahead(s, &u)) {
 		body_unref(u.body);
 		s->info.refused++;
@@ -362,7 +368,7 @@ static void on_gone(struct session *s, const Sim__World__Gone *m)
 	s->info.refused += store_remove(s->w->store, s->m->connection, m->id) < 0;
 }
 
-/* It would have an object: the owner is asked. */
+/* Requests ownership of an object: passed on to its owner. */
 static void on_want(struct session *s, const Sim__World__Ownership *m, int64_t now_mono_ns)
 {
 	struct session *owner = world_session(s->w, store_owner(s->w->store, m->id));
@@ -377,17 +383,20 @@ static void on_want(struct session *s, const Sim__World__Ownership *m, int64_t n
 	session_answer(s, FRAME_GIVE, &ask.base);
 }
 
-/* Of what is not its own the store says so, and the other one is not blamed for it. */
+/*
+ * Whether the recipient may own the object. If it is not the sender's, the store reports that, not the recipient's
+ * limits.
+ */
 static bool may_give(struct session *s, struct session *to, uint64_t id)
 {
 	uint32_t owner = store_owner(s->w->store, id);
 
-	if (!owner) /* it was made since the last tick */
+	if (!owner) /* created since the last tick */
 		owner = store_id_connection(id);
 	return owner != s->m->connection || session_may_get(to, id);
 }
 
-/* The owner's answer, or a gift that nobody asked for. It is so, or is not, at the next tick. */
+/* The owner's answer to a request, or an unrequested transfer. Takes effect at the next tick, if possible. */
 static void on_give(struct session *s, const Sim__World__Ownership *m, int64_t now_mono_ns)
 {
 	struct session *to = world_session(s->w, m->connection);
@@ -409,7 +418,7 @@ static void on_give(struct session *s, const Sim__World__Ownership *m, int64_t n
 	}
 }
 
-/* ---- what it sees ---- */
+/* ---- interest ---- */
 
 static void on_again(struct session *s, const Sim__World__Again *m, int64_t now_mono_ns)
 {
@@ -471,7 +480,7 @@ static void deliver(struct session *s, const Sim__World__Note *m)
 			(void)session_pass_on(to, FRAME_NOTE, &m->base);
 }
 
-/* So many a second, and each number once, over reconnections too. */
+/* Limited per second; each number is accepted once, also across reconnections. */
 static void on_note(struct session *s, const Sim__World__Note *m, int64_t now_mono_ns)
 {
 	if (m->payload.len > NOTE_MAX) {
@@ -507,11 +516,12 @@ static void on_done(struct session *s, const Sim__World__Done *m, int64_t now_mo
 	if (r == -EINVAL)
 		malformed(s, "Done: a tick that has not begun, or an invalid time");
 	else if (r == 1)
-		world_say(s, WORLD_LATE,
-			  "newcomers have kept time waiting for too long: it is an observer until it has kept pace");
+		world_say(
+			s, WORLD_LATE,
+			"newcomers have kept the world waiting for too long: it is an observer until it has kept pace");
 	if (r >= 0 && m->paused != s->paused && s->role == BARRIER_REGULATING)
 		world_say(s, WORLD_PAUSED, "%s",
-			  !m->paused                        ? "its time goes on"
+			  !m->paused                        ? "its time continues"
 			  : s->w->o.barrier.wait_for_paused ? "its time stands, and the world's waits for it"
 							    : "its time stands: it is an observer meanwhile");
 	s->paused = m->paused;
@@ -583,18 +593,18 @@ static void on_frame(struct session *s, const struct frame *f, int64_t now_mono_
 		(void)on_object(s, f);
 		return;
 	}
-	if (!d) /* of a version to come */
+	if (!d) /* of a future version */
 		return;
 	m = protobuf_c_message_unpack(d, NULL, f->len, f->body);
 	if (!m) {
-		malformed(s, "a frame's body is no message of its code");
+		malformed(s, "a frame's body is not a message of its code");
 		return;
 	}
 	take(s, f->code, m, now_mono_ns);
 	protobuf_c_message_free_unpacked(m, NULL);
 }
 
-/* All else goes by TCP: it is passed over. */
+/* Other codes must come by TCP: ignored. */
 int session_take_datagram(struct session *s, const struct frame *f, int64_t now_mono_ns)
 {
 	Sim__World__Done *m;
@@ -623,7 +633,7 @@ static void take_frames(struct session *s, int64_t now_mono_ns)
 	while (!s->ends && (r = frame_next(&s->in, &f)) == 1)
 		on_frame(s, &f, now_mono_ns);
 	if (r < 0)
-		malformed(s, "what came is no frame, or one that is too long");
+		malformed(s, "malformed frame, or one that is too long");
 }
 
 void session_input(struct session *s, const void *data, size_t len, int64_t now_mono_ns)
@@ -639,7 +649,7 @@ void session_input(struct session *s, const void *data, size_t len, int64_t now_
 		size_t size;
 
 		if (frame_reader_room(&s->in, &room, &size) < 0) {
-			session_tell_end(s, SIM__WORLD__BYE__REASON__FULL, "there is no memory for what it sends");
+			session_tell_end(s, SIM__WORLD__BYE__REASON__FULL, "out of memory for its input");
 			return;
 		}
 		size = len < size ? len : size;

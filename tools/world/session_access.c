@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world.h: what a session may do, as the access list has it (access.h). Without a list: all. */
+/* See world.h: what a session may do according to the access list (access.h). Without a list: everything. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -32,7 +32,7 @@ uint32_t session_objects_max(const struct session *s)
 	return s->access && s->access->objects < each ? s->access->objects : each;
 }
 
-/* What it owns and will be given at the next tick. */
+/* Counts its objects, and those it will be given at the next tick. */
 static bool has_room(const struct session *s)
 {
 	uint32_t n = store_owned(s->w->store, s->m->connection);
@@ -54,10 +54,13 @@ void session_refuse(struct session *s, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(sentence, sizeof(sentence), fmt, ap);
 	va_end(ap);
-	world_say(s, WORLD_REFUSED, "access list: %s; what follows is only counted", sentence);
+	world_say(s, WORLD_REFUSED, "access list: %s; later refusals are only counted", sentence);
 }
 
-/* An object keeps its code: else who may not own one of a code could be given one that becomes it. */
+/*
+ * The code of an object must not change, or a client could be given an object that then becomes one of a code it may
+ * not own.
+ */
 bool session_may_put(struct session *s, uint64_t id, uint32_t code)
 {
 	uint32_t before = s->access ? store_code(s->w->store, id) : 0;
@@ -67,7 +70,7 @@ bool session_may_put(struct session *s, uint64_t id, uint32_t code)
 	if (!access_may_own(s->access, code))
 		session_refuse(s, "it may own no object of code %u", code);
 	else if (before && before != code)
-		session_refuse(s, "an object of code %u is said to be of code %u", before, code);
+		session_refuse(s, "the code of an object cannot change from %u to %u", before, code);
 	else if (!before && !has_room(s))
 		session_refuse(s, "it may own %u objects", s->access->objects);
 	else

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What one client may send, have passed on and let wait: its share. It is counted in frames, and of a long frame in each 4 KiB. The share grows with ticks as
- * well as with wall time, as a world without a pace may be much faster than that; who was stopped for some seconds has saved what it then says at once.
- * Thread: that of the ticks.
+ * Limits what one client may send, have passed on to others, and let wait: its share. Counted in frames; a long frame
+ * counts for each 4 KiB. The share grows with ticks as well as with wall time, as a world without a pace may be much
+ * faster; a client that was stopped for some seconds has saved enough for what it then sends at once. Thread: that of
+ * the ticks.
  */
 #include "world_private.h"
 
 #define NS_PER_S     INT64_C(1000000000)
-#define SHARE_DUR_NS (NS_PER_S / 100) /* of wall time, in which the share of one tick grows */
-#define SHARE_SAVED  1000             /* shares of one tick: of 10 s */
-#define SHARE_EACH   4                /* for each object of its own */
+#define SHARE_DUR_NS (NS_PER_S / 100) /* wall time in which the share grows by that of one tick */
+#define SHARE_SAVED  1000             /* in shares of one tick: 10 s */
+#define SHARE_EACH   4                /* for each object it owns */
 #define SHARE_OTHER  1024
 #define SHARE_BYTES  4096u
 
@@ -48,7 +49,7 @@ void session_share_time(struct session *s, int64_t now_mono_ns)
 
 	dur = dur < SHARE_SAVED * SHARE_DUR_NS ? dur : SHARE_SAVED * SHARE_DUR_NS;
 	by = dur > 0 ? of_tick * dur / SHARE_DUR_NS : 0;
-	if (!by) /* too short a time is not lost */
+	if (!by) /* keep the time: it is too short to count */
 		return;
 	s->share_mono_ns = now_mono_ns;
 	grow(s, by, of_tick);
@@ -61,7 +62,7 @@ bool session_pays(struct session *s, size_t len)
 		return true;
 	s->w->floods++;
 	session_tell_end(s, SIM__WORLD__BYE__REASON__FLOOD,
-			 "it sends more than its share: in a tick, or 10 ms, %lld frames are that",
+			 "it sends more than its share of %lld frames in a tick, or in 10 ms",
 			 (long long)share_of_tick(s));
 	return false;
 }
@@ -75,8 +76,8 @@ void session_not_silent(struct session *s)
 }
 
 /*
- * Who means to take part says so in a moment, so whoever has been silent longest goes. A turn may accept as many as may take part before one of them is
- * read, and nobody honest is to go for that.
+ * A client that wants to take part sends its Hello soon, so the one silent longest is disconnected. A turn may accept
+ * sessions_max connections before any of them is read, and must not disconnect legitimate ones for that.
  */
 void world_bound_silent(struct world *w)
 {
@@ -87,12 +88,13 @@ void world_bound_silent(struct world *w)
 	list_for_each(s, &w->sessions, link)
 		if (s->hello_mono_ns != INT64_MAX) {
 			session_tell_end(s, SIM__WORLD__BYE__REASON__REFUSED,
-					 "%u others have connected since, and it has said no Hello", w->o.sessions_max);
+					 "%u others have connected since, and it has not sent a Hello",
+					 w->o.sessions_max);
 			return;
 		}
 }
 
-/* ---- for others ---- */
+/* ---- traffic to others ---- */
 
 bool session_may_ask(struct session *s, int64_t now_mono_ns)
 {
@@ -121,11 +123,11 @@ void session_answer(struct session *s, enum frame_code code, const ProtobufCMess
 {
 	session_put(s, code, m);
 	if (s->out.len - s->sent > s->w->o.queue_hard)
-		session_tell_end(s, SIM__WORLD__BYE__REASON__SLOW,
-				 "it does not take what it is sent: %zu bytes wait for it", s->out.len - s->sent);
+		session_tell_end(s, SIM__WORLD__BYE__REASON__SLOW, "it does not read its data: %zu bytes wait for it",
+				 s->out.len - s->sent);
 }
 
-/* ---- a frame that is not whole ---- */
+/* ---- incomplete frames ---- */
 
 void session_partial(struct session *s, bool whole, int64_t now_mono_ns)
 {
@@ -136,8 +138,8 @@ void session_partial(struct session *s, bool whole, int64_t now_mono_ns)
 }
 
 /*
- * As long as a client may take to read may it take to write, and longer if that goes on at a KiB a second: one that is stopped, or whose network is away for some
- * seconds, is the ladder's matter.
+ * A client may take as long to send a frame as to read its queue, and longer if the frame continues at 1 KiB a second:
+ * the ladder handles a client that is stopped, or whose network is down for some seconds.
  */
 int64_t session_partial_until(const struct session *s)
 {
@@ -148,7 +150,7 @@ int64_t session_partial_until(const struct session *s)
 	return s->partial_mono_ns + s->w->o.queue_dur_ns + (int64_t)have * (NS_PER_S / PARTIAL_PER_S);
 }
 
-/* ---- again ---- */
+/* ---- resending ---- */
 
 void session_again(struct session *s, const struct section_key *key, int64_t now_mono_ns)
 {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes to a client. */
+/* Queues what is sent to a client. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "world_private.h"
 
-/* Memory that is not there ends a session, and no other. */
+/* Being out of memory ends this session only. */
 static void out_of_memory(struct session *s)
 {
 	s->out.failed = false;
 	s->ends = true;
 	session_not_silent(s);
 	world_leave(s, false, 0);
-	world_say(s, WORLD_LEFT, "there is no memory for what it is to be sent");
+	world_say(s, WORLD_LEFT, "out of memory for its output");
 }
 
-/* What was sent goes before more is added, if that is most of it. */
+/* Removes what was sent, if that is most of the buffer. */
 static void make_room(struct session *s)
 {
 	if (!s->sent || s->sent < s->out.len / 2)
@@ -80,7 +80,7 @@ bool session_put_section(struct session *s, const struct section *section, uint6
 	return !s->out.failed;
 }
 
-/* By datagram the client has it when it has said so. */
+/* A section sent by datagram counts as received only when the client acknowledges it. */
 static bool put_section(struct session *s, const struct view_step *step, uint32_t i, bool by_datagram)
 {
 	const struct view_section *v = &step->sections[i];
@@ -111,7 +111,8 @@ static void put_left(struct session *s, struct section_key key)
 static void put_gone(struct session *s)
 {
 	const struct snapshot *now = s->w->newest;
-	uint64_t oldest = now->tick < RING ? 1 : now->tick - RING + 1; /* whoever missed more is sent sections whole */
+	/* clients that missed more are sent whole sections */
+	uint64_t oldest = now->tick < RING ? 1 : now->tick - RING + 1;
 
 	for (uint64_t tick = s->told_tick < oldest ? oldest : s->told_tick + 1; tick <= now->tick; tick++) {
 		const struct snapshot *at = s->w->ring[tick % RING];
@@ -156,7 +157,7 @@ void session_put_heartbeat(struct session *s, int64_t now_mono_ns)
 static void put_heartbeat(struct session *s, bool by_datagram, int64_t now_mono_ns)
 {
 	Sim__World__Heartbeat m = SIM__WORLD__HEARTBEAT__INIT;
-	uint8_t body[128]; /* of at most 12 bytes a field */
+	uint8_t body[128]; /* fields have at most 12 bytes */
 
 	if (!heartbeat_of(s, now_mono_ns, &m))
 		return;
@@ -168,8 +169,7 @@ static void put_heartbeat(struct session *s, bool by_datagram, int64_t now_mono_
 
 void session_put_tick(struct session *s, bool surely, int64_t now_mono_ns)
 {
-	const struct view_centre *centres =
-		s->n_said ? s->said : s->own; /* what it has said, or where its own objects are */
+	const struct view_centre *centres = s->n_said ? s->said : s->own; /* set by Interest, or at its own objects */
 	unsigned n = s->n_said ? s->n_said : s->n_own;
 	bool whole = true, by_datagram = !surely && session_udp_is_open(s, now_mono_ns);
 	struct view_step step;
@@ -184,7 +184,8 @@ void session_put_tick(struct session *s, bool surely, int64_t now_mono_ns)
 		whole = put_section(s, &step, i, by_datagram);
 	if (!whole)
 		out_of_memory(s);
-	for (uint32_t i = 0; !s->udp.d && i < step.n_left; i++) /* with datagrams, who has no section has left */
+	/* with datagrams, a cell without section counts as left */
+	for (uint32_t i = 0; !s->udp.d && i < step.n_left; i++)
 		put_left(s, step.left[i]);
 	put_gone(s);
 	if (!s->ends)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * world.h: what becomes of who keeps time waiting, over reconnections (standing.h). One client that said Hello and never Done, and did so again whenever it
- * was put out, halved a world's rate. Thread: that of the ticks.
+ * See world.h: consequences of keeping the world waiting, across reconnections (standing.h). Without them, one client
+ * that sent Hello and never Done, again after each disconnection, halved a world's rate. Thread: that of the ticks.
  */
 #include <string.h>
 
@@ -9,9 +9,12 @@
 
 #include "world_private.h"
 
-#define LATE_STEPS 2 /* who goes while time has waited for it for longer has kept it waiting */
+#define LATE_STEPS 2 /* a client that leaves after the world has waited for it for longer has kept it waiting */
 
-/* Its certificate, or without one its identity, which any client can make up: who is new each time pays from what newcomers may cost (barrier.h). */
+/*
+ * Its certificate, or without one its identity, which a client can make up: one that is new each time is limited by the
+ * newcomers' budget (barrier.h).
+ */
 static void key_of(const struct session *s, uint8_t ret[STANDING_KEY])
 {
 	uint8_t text[1 + NAME_MAX_LEN + 1] = { *s->certificate != 0 };
@@ -29,7 +32,7 @@ void session_was_slow(struct session *s)
 	uint8_t key[STANDING_KEY];
 
 	key_of(s, key);
-	/* the first time it is in its role again when it has caught up */
+	/* after the first time it only has to catch up */
 	barrier_earn(w->barrier, s->m->connection,
 		     standing_earn_dur_ns(standing_times(&w->standing, key, w->now_mono_ns)));
 	standing_slow(&w->standing, key, w->now_mono_ns);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Datagrams of a session ("Datagrams" in schemas/wire/world.md): what is told each tick goes by them once both sides have heard each other. What is
- * lost of the newest tick goes by TCP; of older ones it is of no interest. So that a client gets somewhere on a bad way, too,
- * a tick goes by TCP where none was whole for a while.
+ * Datagrams of a session ("Datagrams" in schemas/wire/world.md): ticks are sent by datagram once both sides have
+ * received from each other. What gets lost of the newest tick is resent by TCP; of older ticks it is obsolete. On a bad
+ * connection, a tick is sent by TCP if no tick was complete for a while.
  */
 #include <errno.h>
 #include <sodium.h>
@@ -10,15 +10,15 @@
 
 #include "world_private.h"
 
-#define SILENT_DUR_NS INT64_C(1000000000) /* nothing came for so long: all goes by TCP */
-#define WHOLE_DUR_NS  INT64_C(250000000)  /* no tick was whole for so long: the next one goes by TCP */
+#define SILENT_DUR_NS INT64_C(1000000000) /* without input for this long, all is sent by TCP */
+#define WHOLE_DUR_NS  INT64_C(250000000)  /* without a complete tick for this long, the next one is sent by TCP */
 #define IN_FLIGHT_MAX 512u
-#define RATE          4000u /* datagrams a second of one client, */
-#define BURST         2000u /* and so many at once */
+#define RATE          4000u /* limit of one client's datagrams a second */
+#define BURST         2000u /* and at once */
 #define MAKING_MAX    (FRAME_MAX_CLIENT * 4)
 #define INDEX_BITS    24u
 
-/* ---- tags: a tick and which part of it ---- */
+/* ---- tags: a tick and a part of it ---- */
 
 static uint64_t tag_of(uint64_t tick, uint32_t index)
 {
@@ -45,7 +45,7 @@ static void count_part(struct session *s, uint64_t tick, bool lost)
 		u->whole_mono_ns = u->now_mono_ns;
 }
 
-/* ---- what its datagrams tell ---- */
+/* ---- acknowledgements and losses ---- */
 
 static int on_frame(void *user, uint8_t code, const void *body, size_t len)
 {
@@ -82,11 +82,11 @@ static void on_lost(void *user, uint64_t tag)
 	has = section ? view_has(&s->view, section->key) : 0;
 	if (!section)
 		session_put_heartbeat(s, s->udp.now_mono_ns);
-	else if (has < tick && session_put_section(s, section, has)) /* else it went by TCP since */
+	else if (has < tick && session_put_section(s, section, has)) /* otherwise it was sent by TCP since */
 		view_acked(&s->view, section->key, tick);
 }
 
-/* ---- begin and end ---- */
+/* ---- start and end ---- */
 
 static const struct datagram_ops OPS = { .frame = on_frame, .acked = on_acked, .lost = on_lost };
 
@@ -114,7 +114,7 @@ void session_udp_end(struct session *s)
 	s->udp.d = NULL;
 }
 
-/* ---- out ---- */
+/* ---- output ---- */
 
 bool session_udp_is_open(struct session *s, int64_t now_mono_ns)
 {
@@ -177,7 +177,7 @@ int64_t session_udp_turn(struct session *s, int64_t now_mono_ns)
 	return datagram_turn(s->udp.d, now_mono_ns);
 }
 
-/* ---- in ---- */
+/* ---- input ---- */
 
 static bool is_from(const struct session_udp *u, const struct session_address *from)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* snapshot.h */
+/* See snapshot.h. */
 #include "snapshot.h"
 
 #include "mem.h"

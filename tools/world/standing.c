@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* standing.h */
+/* See standing.h. */
 #include "standing.h"
 
 #include <string.h>
 
 #define NS_PER_S     INT64_C(1000000000)
 #define KEPT_DUR_NS  (20 * NS_PER_S)
-#define KEPT_DOUBLED 6u /* at most */
+#define KEPT_DOUBLED 6u /* limit */
 #define EARN_DUR_NS  NS_PER_S
 #define EARN_DOUBLED 6u
 #define TIMES_MAX    1000u
 
-/* Its place; NULL: it has none. */
+/* NULL: no entry. */
 static const struct standing_entry *find(const struct standing *st, const uint8_t key[STANDING_KEY],
 					 int64_t now_mono_ns)
 {
@@ -22,7 +22,7 @@ static const struct standing_entry *find(const struct standing *st, const uint8_
 	return NULL;
 }
 
-/* An empty one, or the one that is over first. */
+/* An empty entry, or the one that expires first; cleared. */
 static struct standing_entry *free_place(struct standing *st)
 {
 	struct standing_entry *e = &st->at[0];

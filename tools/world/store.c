@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store.h: objects by id, and updates of them. A tick applies these: store_tick.c */
+/* See store.h: objects by id, and statements about them. store_tick.c applies these. */
 #include <errno.h>
 #include <string.h>
 
@@ -142,14 +142,14 @@ void store_drop(struct store *st, struct object *o)
 {
 	struct maker *made = store_maker(st, store_id_connection(o->now.id)), *owner = store_maker(st, o->now.owner);
 
-	if (made->numbers[number_of(o->now.id)].object == o) { /* else the next of its number has its place already */
+	if (made->numbers[number_of(o->now.id)].object == o) { /* otherwise a successor already uses its number */
 		made->numbers[number_of(o->now.id)].object = NULL;
 		made->made--;
 	}
 	owner->owned--;
 }
 
-/* ---- what is said ---- */
+/* ---- statements ---- */
 
 static int list(struct store *st, struct object *o)
 {
@@ -165,7 +165,10 @@ static int list(struct store *st, struct object *o)
 	return 0;
 }
 
-/* An object of which nothing is known: the connection's own number, which is free or becomes it now, in a generation that was not yet. */
+/*
+ * Creates an object with a new id: a number of the connection itself, which is free or is being removed, and a
+ * generation that was not used yet.
+ */
 static int make_object(struct store *st, uint32_t connection, uint64_t id, struct object **ret)
 {
 	uint32_t number = number_of(id), generation = (uint32_t)(id & 0xffff);
@@ -206,7 +209,7 @@ static int make_object(struct store *st, uint32_t connection, uint64_t id, struc
 	return 0;
 }
 
-/* What says nothing that is real is no statement, and makes no object. */
+/* Checks an update before it can create an object. */
 static int check_update(const struct store *st, uint32_t connection, const struct store_update *u, struct motion *ret)
 {
 	if (!connection || connection >= CONNECTIONS_MAX || !u->code || !u->id)
@@ -305,7 +308,7 @@ int store_give(struct store *st, uint32_t from, uint32_t to, uint64_t id)
 	return 0;
 }
 
-/* There is room to list each object in the world: nothing here can fail. */
+/* Cannot fail: there is room to list each object in the world. */
 void store_remove_all(struct store *st, uint32_t connection)
 {
 	for (uint32_t i = 0; i < st->all.n; i++)

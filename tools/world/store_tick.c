@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The next tick: statements happen, what is silent moves on as predicted, and the result is cut into sections.
- * Order is that of ids throughout, so nothing depends on who spoke first.
+ * Makes the next tick: applies statements, predicts objects without updates, and divides the result into sections.
+ * Always in the order of ids, so the order of arrival does not matter.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "store_private.h"
 #include "table.h"
 
-/* ---- statements that change who is there, and whose it is ---- */
+/* ---- removal, creation and ownership ---- */
 
 static int by_id(const void *a, const void *b)
 {
@@ -20,7 +20,7 @@ static int by_id(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* By id. Where much is said that is the order of `all`, which need not be found again. */
+/* Sorts by id. If there are many, by a pass over `all`, which is sorted. */
 static void order_said(struct store *st)
 {
 	struct objects *said = &st->said;
@@ -40,7 +40,7 @@ static void give(struct store *st, struct object *o)
 {
 	struct maker *from = store_maker(st, o->now.owner), *to = store_maker(st, o->said.give);
 
-	if (!to || (to != from && to->owned == st->o.objects_each_max)) { /* NULL: it was forgotten meanwhile */
+	if (!to || (to != from && to->owned == st->o.objects_each_max)) { /* NULL: forgotten since */
 		st->counters.full++;
 	} else {
 		from->owned--;
@@ -60,7 +60,7 @@ static int gone_room(struct store *st, uint32_t more)
 	return 0;
 }
 
-/* Objects that are removed leave `all`, which stays in order. */
+/* Removes objects from `all`, keeping its order. */
 static void remove_said(struct store *st)
 {
 	uint32_t kept = 0;
@@ -79,7 +79,7 @@ static void remove_said(struct store *st)
 	st->all.n = kept;
 }
 
-/* Of the new ones, in the order of their ids, as many as there is room for; the rest is gone before it was there. */
+/* Accepts new objects in the order of their ids, up to the limit; the others are dropped. */
 static void admit(struct store *st)
 {
 	struct objects *fresh = &st->fresh;
@@ -103,7 +103,7 @@ static void admit(struct store *st)
 	fresh->n = kept;
 }
 
-/* Both in order, from behind: `all` has room for both. */
+/* Merges from the end, as `all` has room for both. */
 static void merge_fresh(struct store *st)
 {
 	struct objects *all = &st->all, *fresh = &st->fresh;
@@ -118,13 +118,13 @@ static void merge_fresh(struct store *st)
 			continue;
 		}
 		all->at[--to] = o;
-		st->said.at[st->said.n++] = o; /* it is `listed` already */
+		st->said.at[st->said.n++] = o; /* already `listed` */
 		j--;
 	}
 	fresh->n = 0;
 }
 
-/* Memory first: after this nothing fails until objects are where they belong. */
+/* Reserves memory first: nothing after that fails until the objects are in place. */
 static int change_members(struct store *st)
 {
 	uint32_t n = st->all.n + st->fresh.n, removed = 0;
@@ -155,14 +155,14 @@ static int change_members(struct store *st)
 	return 0;
 }
 
-/* ---- where everything is ---- */
+/* ---- motion ---- */
 
 static int64_t floor_div(int64_t a, int64_t b)
 {
 	return a / b - (a % b < 0);
 }
 
-/* One axis of the cell: the one it was in, until it is a tenth of the size beyond its border. */
+/* One axis of an object's cell: keeps the old one until the object is a tenth of the size beyond its border. */
 static int32_t cell_of(int64_t mm, int64_t size, int32_t was, bool had)
 {
 	int64_t begin = (int64_t)was * size, margin = size / 10;
@@ -179,7 +179,7 @@ static void next_motion(struct store *st, struct object *o)
 	} else {
 		motion_predict(&o->now.motion, st->o.step_dur_ns, &o->next);
 		if (!motion_valid(&o->next))
-			o->next = o->now.motion; /* at the world's end it stays where it is */
+			o->next = o->now.motion; /* at the world's edge it stays in place */
 	}
 	for (int i = 0; i < 2; i++) {
 		int32_t *was = i ? &o->cell.y : &o->cell.x, *is = i ? &o->next_cell.y : &o->next_cell.x;
@@ -188,7 +188,7 @@ static void next_motion(struct store *st, struct object *o)
 	}
 }
 
-/* What an object will be, without a reference to its body. */
+/* The object's next state, without a reference to its body. */
 static struct object_state next_state(const struct object *o)
 {
 	struct object_state s = o->now;
@@ -227,14 +227,14 @@ static void commit(struct store *st)
 
 struct cell {
 	struct section_key key;
-	uint32_t count, first; /* objects in it; place of the first one in `states` */
+	uint32_t count, first; /* number of objects; index of the first in `states` */
 };
 
-/* While they are filled. */
+/* During filling. */
 struct cells {
-	struct table table; /* of struct cell, with room for as many as there are objects */
+	struct table table; /* of struct cell, with room for one per object */
 	struct object_state *states;
-	struct cell **of; /* each object */
+	struct cell **of; /* cell of each object */
 };
 
 static int cells_init(struct cells *c, uint32_t objects)
@@ -252,7 +252,7 @@ static void cells_finish(struct cells *c)
 	mem_free(c->of);
 }
 
-/* Objects by cell, in each in the order of their ids. */
+/* Groups objects by cell, within each by id. */
 static int fill(struct store *st, struct cells *c, uint32_t level)
 {
 	uint32_t first = 0;

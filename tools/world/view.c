@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view.h */
+/* See view.h. */
 #include "view.h"
 
 #include <errno.h>
@@ -76,7 +76,7 @@ uint64_t view_has(const struct view *v, struct section_key key)
 	return c ? c->tick : 0;
 }
 
-/* From a place to the nearest point of an interval. */
+/* Distance from a coordinate to the nearest point of an interval. */
 static double beyond(int64_t at, int64_t begin, int64_t size)
 {
 	if (at < begin)
@@ -116,7 +116,7 @@ static int step_room(const struct view *v, uint32_t n_sections, struct view_step
 	return 0;
 }
 
-/* Sections of the view's level: they lie together. */
+/* The sections of the view's level, which are contiguous. */
 static struct section **of_level(const struct snapshot *s, uint32_t level, uint32_t *ret_n)
 {
 	uint32_t first = 0, end;

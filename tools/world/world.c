@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world.h: ticks, and whom they reach. What comes from a client: session.c; what goes to it: session_out.c */
+/* See world.h: ticks, and who gets them. Input of clients: session.c; output: session_out.c */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #define NS_PER_S INT64_C(1000000000)
 
-/* ---- create and destroy ---- */
+/* ---- creation ---- */
 
 static void defaults(struct world_options *o)
 {
@@ -155,7 +155,7 @@ static void frames_reset(struct world *w)
 	table_clear(&w->encoded);
 }
 
-/* The section of that place at tick `base`; NULL: it is too long ago, so all is sent. */
+/* The same section at tick `base`; NULL: too old, so the whole section is sent. */
 static const struct section *base_of(const struct world *w, const struct section *section, uint64_t base)
 {
 	const struct snapshot *s = w->ring[base % RING];
@@ -207,7 +207,7 @@ static void add_place(struct world *w, const struct section *section, const stru
 
 	if (!s || s->view.o.radius_mm == VIEW_ALL || s->n_said || s->n_own == CENTRES_MAX)
 		return;
-	/* of many objects one for each cell */
+	/* with many objects, one per cell */
 	if (last && store_owned(w->store, o->owner) > CENTRES_MAX && last->x_mm >= section->key.x * size - size / 10 &&
 	    last->x_mm < (section->key.x + 1) * size + size / 10 && last->y_mm >= section->key.y * size - size / 10 &&
 	    last->y_mm < (section->key.y + 1) * size + size / 10)
@@ -215,7 +215,7 @@ static void add_place(struct world *w, const struct section *section, const stru
 	s->own[s->n_own++] = (struct view_centre){ o->motion.v[MOTION_POSITION], o->motion.v[MOTION_POSITION + 1] };
 }
 
-/* Where each client's objects are, for what it sees. */
+/* Sets each client's centres to the places of its objects. */
 static void find_places(struct world *w)
 {
 	struct session *s;
@@ -227,7 +227,7 @@ static void find_places(struct world *w)
 			add_place(w, w->newest->sections[i], &w->newest->sections[i]->objects[j]);
 }
 
-/* Without memory for it its number is kept, which costs memory and nothing else. */
+/* Out of memory: the number is never freed, which is harmless. */
 static void forget_later(struct world *w, uint32_t connection)
 {
 	uint32_t size = w->forgotten_size < 8 ? 16 : w->forgotten_size * 2, *at = w->forgotten;
@@ -242,7 +242,7 @@ static void forget_later(struct world *w, uint32_t connection)
 	at[w->n_forgotten++] = connection;
 }
 
-/* True: nothing of it is left. What it was given meanwhile goes too. */
+/* True: all is freed. Also removes objects that it was given in the meantime. */
 static bool is_forgotten(struct world *w, uint32_t connection)
 {
 	if (store_owned(w->store, connection))
@@ -296,7 +296,7 @@ static void tell_give(struct world *w, const struct give *g)
 		session_put(to, FRAME_GIVE, &m.base);
 }
 
-/* Above soft a client is sent no tick: it has an older base then, and gets what is newest when it can. */
+/* Above queue_soft a client is sent no ticks; later ones refer to the older base that it has. */
 static bool takes_ticks(struct session *s, int64_t now_mono_ns)
 {
 	size_t queued = s->out.len - s->sent;
@@ -313,8 +313,8 @@ static bool takes_ticks(struct session *s, int64_t now_mono_ns)
 	if (s->full_mono_ns == INT64_MAX)
 		s->full_mono_ns = now_mono_ns;
 	if (queued > s->w->o.queue_hard || now_mono_ns - s->full_mono_ns >= s->w->o.queue_dur_ns)
-		session_tell_end(s, SIM__WORLD__BYE__REASON__SLOW,
-				 "it does not take what it is sent: %zu bytes wait for it", queued);
+		session_tell_end(s, SIM__WORLD__BYE__REASON__SLOW, "it does not read its data: %zu bytes wait for it",
+				 queued);
 	return false;
 }
 
@@ -347,7 +347,7 @@ static int tick(struct world *w, int64_t now_mono_ns)
 	return 0;
 }
 
-/* ---- what is due ---- */
+/* ---- timers ---- */
 
 static void on_rung(struct world *w, const struct barrier_next *n, int64_t now_mono_ns)
 {
@@ -361,7 +361,7 @@ static void on_rung(struct world *w, const struct barrier_next *n, int64_t now_m
 		world_say(s, WORLD_LATE, "time has waited for it for %.3f s", late);
 		break;
 	case BARRIER_RESENT:
-		if (session_udp_mends(s, now_mono_ns)) /* more on a way that is full already would put it out */
+		if (session_udp_mends(s, now_mono_ns)) /* with datagrams, resending would only load a full connection */
 			break;
 		view_lost_all(&s->view);
 		if (w->newest && takes_ticks(s, now_mono_ns))
@@ -388,7 +388,10 @@ static int64_t earliest(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Who has not said Hello, or does not end a frame, and whose grace is over. Returns when the next one is. */
+/*
+ * Ends sessions without a Hello or with an incomplete frame, and removes objects after the grace period. Returns when
+ * to call again.
+ */
 static int64_t expire(struct world *w, int64_t now_mono_ns)
 {
 	int64_t wake = INT64_MAX;
@@ -403,8 +406,7 @@ static int64_t expire(struct world *w, int64_t now_mono_ns)
 			session_tell_end(s, SIM__WORLD__BYE__REASON__REFUSED, "no Hello came in %.1f s",
 					 (double)w->o.hello_dur_ns / 1e9);
 		else if (session_partial_until(s) <= now_mono_ns)
-			session_tell_end(s, SIM__WORLD__BYE__REASON__SLOW,
-					 "a frame that it has begun does not come to an end");
+			session_tell_end(s, SIM__WORLD__BYE__REASON__SLOW, "it has not completed a frame in time");
 		else
 			wake = earliest(wake, earliest(s->hello_mono_ns, session_partial_until(s)));
 	}
@@ -423,7 +425,7 @@ static int64_t expire(struct world *w, int64_t now_mono_ns)
 	return wake;
 }
 
-/* Without a pace time goes as fast as those who regulate it, and not at all without one. */
+/* Without a pace, the regulating clients drive time; without any it stands still. */
 static bool has_a_driver(const struct world *w)
 {
 	const struct session *s;
@@ -454,7 +456,7 @@ int64_t world_turn(struct world *w, int64_t now_mono_ns)
 	if (n.tick && !has_a_driver(w))
 		return wake;
 	if (n.tick && tick(w, now_mono_ns) == 0)
-		return now_mono_ns; /* again: another may be due */
+		return now_mono_ns; /* call again: another tick may be due */
 	return n.tick ? now_mono_ns + NS_PER_S / 100 : n.wake_mono_ns < wake ? n.wake_mono_ns : wake;
 }
 

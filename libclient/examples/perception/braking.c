@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The corridor and the way to stop. See braking.h. */
+/* The corridor and the stopping distance. See braking.h. */
 #include "braking.h"
 
 #include <errno.h>
 #include <math.h>
 
-#define STRAIGHT   1e-4 /* 1/m: less curvature is none */
-#define APPROACH   0.4  /* m/s: slower towards the corridor is noise */
-#define WALK       3.0  /* m/s: what is faster keeps its lane, */
-#define WALKER_M   1.2  /* m: what is larger is no person: neither walks into the corridor */
-#define KNOWN_S    0.5  /* whoever has been seen for less has no velocity yet */
-#define HOLD_DECEL 1.0  /* m/s^2: at least that, so that a standing vehicle stands */
+#define STRAIGHT   1e-4 /* 1/m: a smaller curvature counts as straight */
+#define APPROACH   0.4  /* m/s: a slower approach to the corridor is noise */
+#define WALK       3.0  /* m/s: anything faster keeps its lane, */
+#define WALKER_M   1.2  /* m: and anything larger is not a pedestrian: neither walks into the corridor */
+#define KNOWN_S    0.5  /* an object seen for less has no velocity yet */
+#define HOLD_DECEL 1.0  /* m/s^2: least deceleration, so that a stopped vehicle stays stopped */
 #define CORNERS    4
 #define CLIPPED    (CORNERS + 2)
 
@@ -62,7 +62,7 @@ int braking_init(struct braking *b, const struct braking_params *p, const char *
 
 /* ---- the corridor ---- */
 
-/* A quarter of a circle, and straight on from there, as behind the vehicle: no place is on the path twice. */
+/* A quarter circle, then straight on, as behind the vehicle: so no place is on the path twice. */
 static struct along along_of(const struct braking *b, double curvature, double x, double y, double *ret_turn)
 {
 	double side = curvature > 0 ? 1 : -1, r = fabs(1 / curvature),
@@ -82,7 +82,7 @@ static struct in_path in_path_of(const struct braking *b, double curvature, cons
 	double c = cos(o->box.yaw), s = sin(o->box.yaw), turn;
 	struct in_path r = { .s_lo = INFINITY, .s_hi = -INFINITY, .e_lo = INFINITY, .e_hi = -INFINITY };
 
-	for (int i = 0; i < CORNERS; i++) { /* round about, not crosswise */
+	for (int i = 0; i < CORNERS; i++) { /* corners in order around the box, not crosswise */
 		double u = (i == 0 || i == 3 ? 0.5 : -0.5) * o->box.length, v = (i < 2 ? 0.5 : -0.5) * o->box.width;
 		struct along a = along_of(b, curvature, o->box.x + c * u - s * v, o->box.y + s * u + c * v, &turn);
 
@@ -98,7 +98,7 @@ static struct in_path in_path_of(const struct braking *b, double curvature, cons
 	return r;
 }
 
-/* Cut off what lies beyond `limit` on one side (1: left, -1: right). Returns how many corners are left. */
+/* Clips the polygon at `limit` on one side (1: left, -1: right). Returns how many corners are left. */
 static int clip(const struct along *in, int n, double limit, double side, struct along *out)
 {
 	int left = 0;
@@ -115,7 +115,10 @@ static int clip(const struct along *in, int n, double limit, double side, struct
 	return left;
 }
 
-/* How far the nearest part is that lies inside the corridor; less than 0: beside the vehicle, or behind; INFINITY: none does. */
+/*
+ * Distance to the nearest part that lies inside the corridor; less than 0: beside the vehicle, or behind; INFINITY:
+ * none does.
+ */
 static double inside(const struct braking *b, const struct in_path *o)
 {
 	struct along once[CLIPPED], twice[CLIPPED + 2];
@@ -130,7 +133,10 @@ static double inside(const struct braking *b, const struct in_path *o)
 	return far < 0 ? INFINITY : fmax(near, 0);
 }
 
-/* The same for what is outside now and walks in: how far it will be. INFINITY: it does not, not soon, or behind the vehicle. */
+/*
+ * The same for an object that is outside now and walks in: its distance then. INFINITY: it does not, not soon, or
+ * behind the vehicle.
+ */
 static double walks_in(const struct braking *b, const struct braking_object *who, const struct in_path *o, double speed)
 {
 	double half = b->p.width_m / 2, gap = o->e_lo > half ? o->e_lo - half : -half - o->e_hi;
@@ -143,13 +149,16 @@ static double walks_in(const struct braking *b, const struct braking_object *who
 	if (in_s > b->p.predict_s || o->s_hi < 0)
 		return INFINITY;
 	if (speed * in_s > o->s_hi + o->vs * in_s + b->p.length_m)
-		return INFINITY; /* we are past it by then */
+		return INFINITY; /* the vehicle has passed by then */
 	return fmax(o->s_lo + fmin(o->vs, 0) * in_s, 0);
 }
 
-/* ---- the way to stop ---- */
+/* ---- stopping distance ---- */
 
-/* Until both are as fast as each other, or we stand. What comes towards us is expected to brake, or to keep its lane. */
+/*
+ * Distance until both have the same speed, or the vehicle stands. An oncoming object is expected to brake, or to keep
+ * its lane.
+ */
 static double needed(const struct braking *b, double v, double vs)
 {
 	double way = v * b->p.latency_s + b->p.margin_m;
@@ -174,7 +183,7 @@ static double decel_for(const struct braking *b, double distance, double v)
 	return fmin(fmax(d, HOLD_DECEL), b->p.max_decel);
 }
 
-/* The nearest that demands it; INFINITY: none. */
+/* Distance to the nearest object that requires braking; INFINITY: none. */
 static double danger(const struct braking *b, double curvature, double v, const struct braking_object *o, size_t n,
 		     uint32_t *ret_id)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether to brake: for what is in the corridor that the vehicle will drive through, or walks into it, and nearer than the way it needs
- * to stop, or than it needs in time. The corridor is as wide as the vehicle and a bit, and bent as its front wheels are turned, by a
- * quarter of a circle at most.
+ * Decides whether to brake: for objects in the corridor that the vehicle will drive through, or that walk into it, and
+ * that are nearer than the stopping distance or than a time to collision. The corridor is slightly wider than the
+ * vehicle, and curved as its front wheels are turned, by at most a quarter circle.
  *
- * Once it brakes it goes on until the corridor has been free for a while; the vehicle then stands, mostly.
+ * Once it brakes, it continues until the corridor has been free for a while; usually the vehicle then stands.
  *
- * Thread: one at a time; pure arithmetic, the same input gives the same bytes. When stamps go back it lets go.
+ * Thread: one at a time; pure arithmetic, the same input gives the same bytes. When stamps go back it stops braking.
  */
 #ifndef PERCEPTION_BRAKING_H
 #define PERCEPTION_BRAKING_H
@@ -21,13 +21,14 @@ struct braking_params {
 	double front_m, wheelbase_m; /* from base_link to the front bumper, and to the front axle */
 	double length_m;             /* bumper to bumper */
 	double width_m;              /* of the corridor */
-	double range_m;              /* what is further away along the corridor is not looked at */
-	double decel, max_decel;     /* m/s^2: wanted, and what the brakes can do */
+	double range_m;              /* objects further away along the corridor are ignored */
+	double decel, max_decel;     /* m/s^2: wanted, and the brakes' maximum */
 	double latency_s;            /* from a cloud to the brakes */
-	double margin_m;             /* left in front of what it stops for */
-	double ttc_s;                /* time to collision below which it brakes in any case */
-	double predict_s;            /* how far ahead in time the way of what walks towards the corridor is followed */
-	double release_m, clear_s; /* it goes on when nothing is nearer than that beyond the way to stop, for so long */
+	double margin_m;             /* distance to keep from the object it stops for */
+	double ttc_s;                /* brakes in any case below this time to collision */
+	double predict_s;            /* how far ahead in time it follows an object that walks towards the corridor */
+	/* it stops braking when nothing is nearer than release_m beyond the stopping distance, for clear_s */
+	double release_m, clear_s;
 };
 
 struct braking_ego {
@@ -45,23 +46,23 @@ struct braking_object {
 struct braking {
 	struct braking_params p;
 	bool braking;
-	int64_t last_sim_ns, danger_sim_ns; /* the last decision; when the corridor was not free last */
-	double wheel_angle;                 /* of the wheels when it began to brake: they stay */
-	uint32_t id;                        /* what it brakes for */
+	int64_t last_sim_ns, danger_sim_ns; /* time of the last decision; last time that the corridor was not free */
+	double wheel_angle;                 /* of the wheels when braking began: kept while it brakes */
+	uint32_t id;                        /* object it brakes for */
 	double decel;
 };
 
 struct braking_order {
-	bool brake;         /* false: the vehicle is left alone */
-	bool began, ended;  /* with this decision */
-	uint32_t id;        /* what it brakes for */
+	bool brake;         /* false: the vehicle is not controlled */
+	bool began, ended;  /* changed with this decision */
+	uint32_t id;        /* object it brakes for */
 	double decel;       /* m/s^2, positive */
 	double wheel_angle; /* rad */
 	double distance_m;  /* from the bumper to it; INFINITY: nothing is in the way any more */
 };
 
 struct braking_params braking_params_default(void);
-/* Returns: 0; -EINVAL with a sentence in *ret_why (static). */
+/* Returns: 0; -EINVAL with the reason in *ret_why (static). */
 int braking_init(struct braking *b, const struct braking_params *p, const char **ret_why);
 struct braking_order braking_decide(struct braking *b, int64_t stamp_sim_ns, const struct braking_ego *ego,
 				    const struct braking_object *o, size_t n);

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DIRECTIONS 24  /* of a box, over a quarter turn; a multiple of 8 for the compiler's vectors */
-#define THIN_M     0.1 /* an edge that is seen from one side is taken as that thick, at least */
+#define DIRECTIONS 24  /* tried for a box, over a quarter turn; a multiple of 8 for the compiler's vectors */
+#define THIN_M     0.1 /* least thickness of a side that is seen as an edge */
 #define NO_CLUSTER UINT16_MAX
 
 /* A cell with points in it. */
 struct cell {
-	uint32_t at; /* its place in the grid */
+	uint32_t at; /* index in the grid */
 	uint32_t points;
 	uint16_t cluster;
 	bool reached;
@@ -23,10 +23,10 @@ struct cell {
 struct cluster {
 	uint32_t from, to; /* its cells: queue[from..to) */
 	uint32_t points;
-	uint64_t distance; /* of its nearest cell, in half cells, squared */
+	uint64_t distance; /* distance of its nearest cell, in half cells, squared */
 };
 
-/* How far a cluster reaches along and across each direction. */
+/* Extent of a cluster along and across each direction. */
 struct extent {
 	float lo_u[DIRECTIONS], hi_u[DIRECTIONS], lo_v[DIRECTIONS], hi_v[DIRECTIONS];
 	float top;
@@ -34,7 +34,7 @@ struct extent {
 
 struct grid {
 	struct grid_params p;
-	uint32_t side, row; /* cells, without and with the empty rim that spares bounds checks */
+	uint32_t side, row; /* cells per side, without and with the empty rim that saves bounds checks */
 	uint32_t *cell_at;  /* [row * row] 1 + index into cells, 0: empty */
 	struct cell *cells; /* in the order of their first points */
 	uint32_t *queue;    /* indices into cells, cluster after cluster */
@@ -116,7 +116,7 @@ void grid_destroy(struct grid *g)
 
 /* ---- cells ---- */
 
-/* The place of a point in the grid; 0, which is in the rim: road, sky, beyond the grid, or no numbers. */
+/* Index of a point's cell in the grid; 0, which is in the rim: road, sky, beyond the grid, or not finite. */
 static inline uint32_t place_of(const struct grid *g, const struct sim_Point *p)
 {
 	const float z = p->z + (float)g->p.sensor_z;
@@ -148,7 +148,7 @@ static void fill_cells(struct grid *g, const struct sim_Point *p, uint32_t n)
 
 /* ---- clusters ---- */
 
-/* From the sensor to the middle of a cell, in half cells, squared: whole numbers, so that equal is equal. */
+/* From the sensor to the middle of a cell, in half cells, squared: integers, so that equal distances compare equal. */
 static uint64_t distance_of(const struct grid *g, uint32_t at)
 {
 	int64_t x = 2 * (int64_t)(at % g->row - 1) + 1 - g->side, y = 2 * (int64_t)(at / g->row - 1) + 1 - g->side;
@@ -167,7 +167,7 @@ static uint32_t reach(struct grid *g, uint32_t at, uint32_t to)
 	return to + 1;
 }
 
-/* Everything that is connected with a cell, from queue[from] on. */
+/* The cluster of all cells connected with a cell, from queue[from] on. */
 static struct cluster spread(struct grid *g, uint32_t cell, uint32_t from)
 {
 	struct cluster c = { .from = from, .distance = UINT64_MAX };
@@ -186,7 +186,9 @@ static struct cluster spread(struct grid *g, uint32_t cell, uint32_t from)
 	return c;
 }
 
-/* Nearest first; of equals the one whose points came first. Beyond OBSTACLES_MAX the farthest falls out. */
+/*
+ * Keeps a cluster: nearest first; of equals the one whose points came first. Beyond OBSTACLES_MAX drops the farthest.
+ */
 static void keep(struct grid *g, const struct cluster *c)
 {
 	uint32_t i = g->n_clusters;
@@ -257,8 +259,8 @@ static void measure(struct grid *g, const struct sim_Point *p, uint32_t n)
 }
 
 /*
- * The direction in which the way round it is shortest; of equals the first. (By area the two sides of a corner would fit a box
- * along the diagonal as well.)
+ * The direction with the shortest perimeter; of equals the first. (By area, a corner's two sides would also fit a box
+ * along the diagonal.)
  */
 static int direction_of(const struct extent *e)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a cloud to obstacles: the road is cut off by height, what is left falls into the cells of a level grid, cells that touch (at
- * a corner, too) are one cluster, and each cluster gets the upright box with the shortest way round it.
+ * From a cloud to obstacles: points on the road are removed by height, the rest falls into the cells of a level grid,
+ * cells that touch (also at a corner) form a cluster, and each cluster gets the upright box with the shortest
+ * perimeter.
  *
- * Thread: one at a time. Nothing is allocated after grid_create(); the same points in the same order give the same bytes.
+ * Thread: one at a time. Nothing is allocated after grid_create(); the same points in the same order give the same
+ * bytes.
  */
 #ifndef PERCEPTION_GRID_H
 #define PERCEPTION_GRID_H
@@ -22,20 +24,20 @@ struct grid;
 struct grid_params {
 	double cell_m;                       /* edge of a cell */
 	double range_m;                      /* how far the grid reaches from the sensor, to each of its four sides */
-	double sensor_x, sensor_y, sensor_z; /* m, place of the sensor in base_link, whose axes it has */
-	double ground_m, ceiling_m; /* height above the road: what is lower is road, what is higher is no obstacle */
-	uint32_t min_points;        /* of a cluster */
+	double sensor_x, sensor_y, sensor_z; /* m, position of the sensor in base_link; its axes are parallel */
+	double ground_m, ceiling_m;          /* height above the road: lower points are road, higher ones are ignored */
+	uint32_t min_points;                 /* of a cluster */
 };
 
 struct grid_params grid_params_default(void);
 
-/* Returns: 0; -EINVAL with a sentence in *ret_why (static); -ENOMEM. */
+/* Returns: 0; -EINVAL with the reason in *ret_why (static); -ENOMEM. */
 int grid_create(const struct grid_params *p, struct grid **ret, const char **ret_why);
 void grid_destroy(struct grid *g); /* NULL is fine */
 
 /*
- * The obstacles of a cloud, nearest first, at most OBSTACLES_MAX; returns how many. Points with coordinates that are no numbers
- * are left out. Boxes reach down to the road.
+ * Writes the obstacles of a cloud, nearest first, at most OBSTACLES_MAX; returns how many. Ignores points whose
+ * coordinates are not finite. Boxes reach down to the road.
  */
 size_t grid_cluster(struct grid *g, const struct sim_Point *p, uint32_t n, struct obstacle *ret);
 

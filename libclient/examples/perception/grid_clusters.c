@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GridClusters: a cloud (sim/PointCloud, of a lidar whose axes are the vehicle's) becomes obstacles (sim/Detected3DObjects in
- * base_link, with the cloud's stamp).
+ * GridClusters: turns a cloud (sim/PointCloud, of a lidar whose axes are the vehicle's) into obstacles
+ * (sim/Detected3DObjects in base_link, with the cloud's stamp).
  *
- * Configuration: "output" (channel [obstacles]), "frame" (of the output [base_link]) and grid.h's parameters by their names.
+ * Configuration: "output" (channel [obstacles]), "frame" (of the output [base_link]) and grid.h's parameters by their
+ * names.
  */
 #include <errno.h>
 #include <string.h>
@@ -51,7 +52,7 @@ static int init(struct sim_component *c, void *self)
 	return objects_advertise(c, output, frame, &s->out);
 }
 
-/* What a person seen by a lidar measures. */
+/* By the size that a lidar measures of a person. */
 static const char *label_of(const struct obstacle *o)
 {
 	return o->length <= 1.0 && o->height >= 1.0 && o->height <= 2.2 ? "Pedestrian" : "Unknown";

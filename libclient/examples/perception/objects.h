@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Boxes as sim/Detected3DObjects, and back: what the components share of it. Thread: the caller's. */
+/* Boxes as sim/Detected3DObjects, and back: shared by the components. Thread: the caller's. */
 #ifndef PERCEPTION_OBJECTS_H
 #define PERCEPTION_OBJECTS_H
 
@@ -10,24 +10,26 @@
 
 #include "obstacle.h"
 
-/* A message on its way out, in its slot. */
+/* An outbound message, in its slot. */
 struct objects_out {
 	struct sim_slot *slot;
 	struct sim_builder b;
 	struct sim_Detected3DObject *objects; /* n of them, all zero */
 };
 
-/* The writer for it, with room for OBSTACLES_MAX. Returns what sim_node_writer_create() gives, with its sentence. */
+/*
+ * Creates the writer, with room for OBSTACLES_MAX. Returns the result of sim_node_writer_create(), with its sentence.
+ */
 int objects_advertise(struct sim_component *c, const char *channel, const char *frame, struct sim_node_writer **ret);
-/* Room for n objects. As sim_node_loan(). */
+/* Loans room for n objects. As sim_node_loan(). */
 int objects_begin(struct sim_node_writer *w, size_t n, struct objects_out *ret);
 int objects_label(struct objects_out *o, size_t i, const char *label);
-/* Write it, or, r < 0, give the slot back. Returns r, or as sim_node_write(). */
+/* Writes the message, or, if r < 0, releases the slot. Returns r, or as sim_node_write(). */
 int objects_end(struct sim_node_writer *w, struct objects_out *o, int r, int64_t stamp_sim_ns);
 
 void objects_put_box(struct sim_Detected3DObject *d, const struct obstacle *o);
 struct obstacle objects_get_box(const struct sim_Detected3DObject *d);
-/* About z. */
+/* A rotation about z. */
 struct sim_Quaternion objects_turn(double yaw);
 double objects_yaw(const struct sim_Quaternion *q);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table of keys, read with jansson. See settings.h. */
+/* Reads a table of keys with jansson. See settings.h. */
 #include "settings.h"
 
 #include <errno.h>

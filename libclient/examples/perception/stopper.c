@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stopper: tracks (input 0, drives; sim/Detected3DObjects in base_link) and odometry (input 1, sim/GpsOdometry) become orders to brake
- * (sim/VehicleControl: a deceleration, and the front wheels as they were). While nothing is in the way there are none, and the
- * vehicle is its driver's.
+ * Stopper: turns tracks (input 0, which drives; sim/Detected3DObjects in base_link) and odometry (input 1,
+ * sim/GpsOdometry) into braking commands (sim/VehicleControl: a deceleration, with the front wheels held). While
+ * nothing is in the way it sends none, and the vehicle's own driver controls it.
  *
  * Configuration: "output" (channel [control]) and braking.h's parameters by their names.
  */
@@ -79,7 +79,7 @@ static size_t read_tracks(struct stopper *s, const struct sim_message *m, const 
 					      .age_s = (double)o[i].tracking_time / 1e9 };
 		double cos_yaw = cos(one.box.yaw), sin_yaw = sin(one.box.yaw);
 
-		one.box.points = o[i].score >= 1; /* seen this time */
+		one.box.points = o[i].score >= 1; /* seen in the last cloud */
 		one.vx = cos_yaw * o[i].velocity.linear.x - sin_yaw * o[i].velocity.linear.y;
 		one.vy = sin_yaw * o[i].velocity.linear.x + cos_yaw * o[i].velocity.linear.y;
 		if (isfinite(one.box.x) && isfinite(one.box.y) && isfinite(one.box.length) && isfinite(one.box.width) &&

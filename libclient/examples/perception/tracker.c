@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tracker: obstacles (input 0, drives) and odometry (input 1, sim/GpsOdometry) become tracks: sim/Detected3DObjects in base_link with the
- * obstacles' stamp, with ids, and with velocities over ground.
+ * Tracker: turns obstacles (input 0, which drives) and odometry (input 1, sim/GpsOdometry) into tracks:
+ * sim/Detected3DObjects in base_link with the obstacles' stamp, with ids, and with velocities over ground.
  *
  * Configuration: "output" (channel [tracks]), "frame" [base_link], and tracks.h's parameters by their names.
  */
@@ -100,7 +100,7 @@ static void fill(const struct track *t, struct sim_Detected3DObject *d)
 	d->score = (float)t->score;
 }
 
-/* Somebody on foot, or another thing: by what is seen of it, and by how fast it goes. */
+/* Pedestrian or other object: by its visible size and its speed. */
 static const char *label_of(const struct track *t)
 {
 	return t->box.length <= 1.0 && t->box.height >= 1.0 && t->box.height <= 2.2 && hypot(t->map_vx, t->map_vy) < 3

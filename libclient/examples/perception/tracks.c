@@ -9,13 +9,14 @@
 #include <string.h>
 
 #define PAIRS_MAX (OBSTACLES_MAX * OBSTACLES_MAX)
-#define SETTLED   5   /* seen so often, its velocity is known: a jump is another part of it, and unseen it goes on */
-#define GAP_S     1.0 /* longer without obstacles, and nothing is known of what was there */
+/* seen so often, its velocity is reliable: a jump means that another part of it is seen; unseen, it moves on */
+#define SETTLED 5
+#define GAP_S   1.0 /* after a longer gap without obstacles all tracks are dropped */
 
 struct one {
 	uint32_t id, hits, missed;
 	double x, y, vx, vy; /* map */
-	struct obstacle box; /* size and yaw in the map, as last seen */
+	struct obstacle box; /* size and yaw in the map, when last seen */
 	int64_t first_sim_ns;
 };
 
@@ -32,7 +33,7 @@ struct tracks {
 	int64_t last_sim_ns; /* of the last obstacles */
 	bool begun;
 	struct pair pairs[PAIRS_MAX];
-	double seen_x[OBSTACLES_MAX], seen_y[OBSTACLES_MAX]; /* the obstacles, map */
+	double seen_x[OBSTACLES_MAX], seen_y[OBSTACLES_MAX]; /* the obstacles' positions in the map */
 	bool seen[OBSTACLES_MAX], taken[OBSTACLES_MAX];      /* tracks, obstacles */
 };
 
@@ -76,15 +77,15 @@ void tracks_destroy(struct tracks *t)
 	free(t);
 }
 
-/* ---- where things are ---- */
+/* ---- positions ---- */
 
-/* Stamps are foreign: their difference may be no int64_t. */
+/* Stamps come from others: their difference may overflow an int64_t. */
 static double seconds(int64_t from_sim_ns, int64_t to_sim_ns)
 {
 	return ((double)to_sim_ns - (double)from_sim_ns) / 1e9;
 }
 
-/* The vehicle at another moment: straight on, turning meanwhile. */
+/* The vehicle's pose at another moment: straight on, with constant turn rate. */
 static struct pose pose_at(const struct tracks_motion *m, int64_t stamp_sim_ns)
 {
 	double dt = seconds(m->stamp_sim_ns, stamp_sim_ns);
@@ -108,7 +109,7 @@ static void place(struct tracks *t, const struct pose *at, const struct obstacle
 	}
 }
 
-/* ---- which is which ---- */
+/* ---- association ---- */
 
 static int nearer(const void *a, const void *b)
 {
@@ -182,7 +183,10 @@ static void match(struct tracks *t, const struct obstacle *o, size_t n, const st
 	}
 }
 
-/* Those that are gone go, and at once those of which little is known. The order stays. */
+/*
+ * Removes tracks with more than `misses` misses in a row, those with fewer than SETTLED sightings at the first miss.
+ * Keeps the order.
+ */
 static void forget(struct tracks *t)
 {
 	size_t n = 0;

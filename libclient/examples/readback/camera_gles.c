@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A camera of 20 Hz that is drawn by OpenGL ES: what it sees is read back while the next picture is drawn, into the slot that is then published.
- * The number of pictures is its argument; without one it goes on.
+ * A camera of 20 Hz drawn by OpenGL ES: each image is read back while the next one is drawn, into the slot that is then
+ * published. The argument is the number of images; without it the program runs on.
  */
 #define EGL_NO_X11
 #include <EGL/egl.h>
@@ -16,14 +16,14 @@
 #define WIDTH  640
 #define HEIGHT 480
 #define HEAD   64 /* for the message's fixed part and the name of its encoding */
-#define RING   2  /* a picture stays as it is until it is read */
+#define RING   2  /* images: one must not change until it is read */
 
 static struct sim_client *client;
 static struct sim_publisher *publisher;
 static struct sim_readback *readback;
 static GLuint framebuffer[RING];
 
-/* What each request carries along. */
+/* The data of each request. */
 struct mine {
 	unsigned frame;
 };
@@ -44,7 +44,7 @@ static void on_image(void *arg, struct sim_readback_ticket *t)
 	m->height = t->height;
 	m->step = t->row_pitch;
 	sim_Image_encoding_set(&b, "rgba8");
-	sim_Image_data_alloc(&b, (uint32_t)t->data_size); /* where it is already: after HEAD bytes */
+	sim_Image_data_alloc(&b, (uint32_t)t->data_size); /* the rows' place: after HEAD bytes */
 	if (sim_try_queue(publisher, slot, NULL, NULL, NULL) < 0)
 		fprintf(stderr, "%s\n", sim_why());
 }
@@ -73,7 +73,10 @@ static int open_context(void)
 	return 1;
 }
 
-/* The sky is drawn below: OpenGL's first row is the lowest one, an image's the top. A projection turns a scene over like that. */
+/*
+ * Draws the sky at the bottom: OpenGL's first row is the lowest one, an image's the top. A projection can flip a scene
+ * like that.
+ */
 static void draw(unsigned frame)
 {
 	glBindFramebuffer(GL_FRAMEBUFFER, framebuffer[frame % RING]);
@@ -84,7 +87,7 @@ static void draw(unsigned frame)
 	glScissor(0, 0, WIDTH, HEIGHT / 2);
 	glClearColor(0.4f, 0.7f, 1.0f, 1.0f);
 	glClear(GL_COLOR_BUFFER_BIT);
-	glScissor((GLint)(frame * 4 % WIDTH), HEIGHT / 2, 32, 32); /* somebody walks */
+	glScissor((GLint)(frame * 4 % WIDTH), HEIGHT / 2, 32, 32); /* something that moves */
 	glClearColor(0.9f, 0.1f, 0.1f, 1.0f);
 	glClear(GL_COLOR_BUFFER_BIT);
 }
@@ -139,7 +142,7 @@ int main(int argc, char **argv)
 			fprintf(stderr, "%s\n", sim_why()); /* no driver yet, paused, a jump, simd is away */
 			due = sim_now(client);
 		}
-		sim_readback_process(readback); /* what was drawn a frame ago, before there is more to draw */
+		sim_readback_process(readback); /* completes the image of the last frame before more is drawn */
 		draw(frame);
 		s.gles.framebuffer = framebuffer[frame % RING];
 		s.capture_sim_ns = due;

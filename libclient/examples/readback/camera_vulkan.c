@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A camera of 20 Hz that is drawn by Vulkan: what it sees goes into the slot that is then published, written there by the device itself where its driver
- * can. The number of pictures is its argument; without one it goes on.
+ * A camera of 20 Hz drawn by Vulkan: each image goes into the slot that is then published, written there by the device
+ * itself if its driver can. The argument is the number of images; without it the program runs on.
  */
 #include <sim/msg/Image.h>
 #include <sim/readback.h>
@@ -29,9 +29,9 @@ static VkCommandBuffer commands[IN_FLIGHT];
 static VkFence drawn[IN_FLIGHT];
 
 enum { SKY, STREET, WALKER, PICTURE, IMAGES };
-static VkImage image[IMAGES]; /* colours of one pixel, which are stretched; the picture */
+static VkImage image[IMAGES]; /* an image of one pixel per colour, which is scaled up; the camera's image */
 
-/* What each request carries along. */
+/* The data of each request. */
 struct mine {
 	unsigned frame;
 };
@@ -52,7 +52,7 @@ static void on_image(void *arg, struct sim_readback_ticket *t)
 	m->height = t->height;
 	m->step = t->row_pitch;
 	sim_Image_encoding_set(&b, "rgba8");
-	sim_Image_data_alloc(&b, (uint32_t)t->data_size); /* where it is already: after HEAD bytes */
+	sim_Image_data_alloc(&b, (uint32_t)t->data_size); /* the rows' place: after HEAD bytes */
 	if (sim_try_queue(publisher, slot, NULL, NULL, NULL) < 0)
 		fprintf(stderr, "%s\n", sim_why());
 }
@@ -83,7 +83,7 @@ static int find_family(void)
 	return 0;
 }
 
-/* The extension is what lets the device write slots. Without it each picture is copied once. */
+/* With the extension the device can write slots. Without it each image is copied once. */
 static int open_device(void)
 {
 	static const char *const slots = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
@@ -167,9 +167,9 @@ static int open_vulkan(void)
 	return 1;
 }
 
-/* ---- a picture ---- */
+/* ---- an image ---- */
 
-/* All before is done before all after; the image's layout becomes, or stays, the general one. */
+/* All commands before it complete before those after it; the image's layout becomes, or stays, the general one. */
 static void barrier(VkCommandBuffer c, unsigned i, VkImageLayout from)
 {
 	const VkImageMemoryBarrier b = { .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
@@ -207,7 +207,7 @@ static void rectangle(VkCommandBuffer c, unsigned colour, int x, int y, int widt
 	barrier(c, PICTURE, VK_IMAGE_LAYOUT_GENERAL);
 }
 
-/* 0: the device has not even drawn the one of IN_FLIGHT frames ago, so this one is left out. */
+/* Returns 0 if the device has not yet drawn the image of IN_FLIGHT frames ago: then this one is skipped. */
 static int draw(unsigned frame)
 {
 	const VkCommandBufferBeginInfo begin = { .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO };
@@ -269,7 +269,9 @@ static int open_all(void)
 	return 1;
 }
 
-/* Whether there will be one. What is submitted afterwards may draw into it again: the queue keeps the order. */
+/*
+ * Returns whether there will be an image. Commands submitted later may draw into it again: the queue keeps the order.
+ */
 static int take_picture(unsigned frame, int64_t due_sim_ns)
 {
 	struct sim_readback_source s = { .size = sizeof(s),
@@ -313,7 +315,7 @@ int main(int argc, char **argv)
 	sim_readback_get_counters(readback, &n);
 	printf("%llu images, %llu copies\n", (unsigned long long)n.completed, (unsigned long long)n.copies);
 	fprintf(stderr, "%s\n", sim_readback_how(readback));
-	vkDeviceWaitIdle(device); /* the rest ends with the program */
+	vkDeviceWaitIdle(device); /* the program's end frees the rest */
 	sim_readback_destroy(readback);
 	sim_publisher_destroy(publisher);
 	sim_disconnect(client);

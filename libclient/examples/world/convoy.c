@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A convoy of hosts: each is a process with one car. The first drives on a circle; every other drives where the car in front was a second ago. Start
- * sim-world, then each of four in a terminal; with its keys, on any number of machines that reach it:
+ * A convoy of hosts: each is a process with one car. The first drives in a circle; each of the others drives where the
+ * car in front was a second ago. Start sim-world, then the four hosts, each in its own terminal; with the server's
+ * keys, on any machines that reach it:
  *
  *     convoy 0        convoy 1        convoy 2        convoy 3        [HOST:PORT [SECONDS [DIR:NAME]]]
  */
@@ -18,8 +19,8 @@
 #define BEHIND 1000000000ll
 
 struct front {
-	char model[16]; /* of the car that is followed */
-	uint64_t id;    /* 0: it is not here */
+	char model[16]; /* of the car in front */
+	uint64_t id;    /* 0: not seen */
 };
 
 /* The field `model` of a Vehicle in schemas/wire/world.proto: number 1, a string. Returns its size. */
@@ -51,7 +52,7 @@ static void on_leave(void *user, const struct sim_world_object *o)
 		f->id = 0;
 }
 
-/* Where a car on the circle is. */
+/* Moves the first car along the circle. */
 static void drive(struct sim_world_object *car)
 {
 	double angle = SPEED / RADIUS * (double)car->time_sim_ns / NS, heading = angle + M_PI / 2;
@@ -65,7 +66,7 @@ static void drive(struct sim_world_object *car)
 	car->spin[2] = SPEED / RADIUS;
 }
 
-/* Where the car in front was; 0: it is not known. */
+/* Moves a car to where the car in front was. Returns 0 if that is not known. */
 static int follow(struct sim_world *w, const struct front *f, struct sim_world_object *car)
 {
 	struct sim_world_object then;
@@ -135,7 +136,7 @@ int main(int argc, char **argv)
 	}
 	snprintf(name, sizeof(name), "host-%d", number);
 	snprintf(front.model, sizeof(front.model), "convoy-%d", number - 1);
-	/* states of the last second and more: the server's step is 10 ms unless it says otherwise */
+	/* history for more than the last second: the server's step is 10 ms by default */
 	if (sim_world_connect(&(struct sim_world_options){ .size = sizeof(struct sim_world_options),
 							   .address = argc > 2 ? argv[2] : NULL,
 							   .name = name,

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A host in C++ whose physics is an object such as Chrono::Vehicle's ChWheeledVehicle: it is asked to advance, and where it and its wheels are. The
- * class Vehicle has what a host needs of it; Drive is one without an engine, so that this runs by itself. With Chrono a class of a dozen lines stands between.
+ * A host in C++ around a physics object such as Chrono::Vehicle's ChWheeledVehicle, which advances on request and
+ * reports the poses of the vehicle and its wheels. The class Vehicle is the interface that the host needs; Drive
+ * implements it without a physics engine, so that this program runs by itself. For Chrono a class of a dozen lines
+ * adapts it.
  *
  *     vehicle_host [HOST:PORT [SECONDS [DIR:NAME]]]
  *
@@ -24,21 +26,21 @@ struct Pose {
 	std::array<double, 4> turn{ 1, 0, 0, 0 }; /* w x y z, as Chrono's ChQuaternion */
 };
 
-/* What is asked of the physics. World axes: x east, y north, z up, as Chrono's ISO frame. */
+/* Interface of the physics. World axes: x east, y north, z up, as Chrono's ISO frame. */
 class Vehicle
 {
       public:
 	virtual ~Vehicle() = default;
-	virtual void Synchronize(double time) = 0; /* [s] driver, terrain */
+	virtual void Synchronize(double time) = 0; /* [s] updates driver and terrain */
 	virtual void Advance(double step) = 0;     /* [s] */
 	virtual Pose GetChassis() const = 0;
 	virtual std::array<double, 3> GetVelocity() const = 0; /* [m/s] */
 	virtual std::array<double, 3> GetSpin() const = 0;     /* [rad/s] */
-	virtual std::vector<Pose> GetWheels() const = 0;       /* to the chassis; any number */
+	virtual std::vector<Pose> GetWheels() const = 0;       /* poses to the chassis; any number */
 	virtual double GetSteering() const = 0;                /* [rad] at the wheels */
 };
 
-/* Another host's vehicle, as the report's ServerVehicle: bodies without physics. */
+/* Another host's vehicle, as Chrono's ServerVehicle: bodies without physics. */
 struct RemoteVehicle {
 	Pose chassis;
 	std::vector<Pose> wheels;
@@ -50,7 +52,7 @@ static void Check(int r)
 		throw std::runtime_error(sim_world_why());
 }
 
-/* One vehicle in a world, and the others that it sees. */
+/* One vehicle in a world, and the other vehicles that it sees. */
 class Host
 {
       public:
@@ -78,7 +80,7 @@ class Host
 		sim_world_disconnect(world_);
 	}
 
-	/* To the world's next tick, with steps of the physics' own: the last one ends with it. */
+	/* Advances to the world's next tick, in steps of the physics; the last step ends at the tick. */
 	void Step(double physics_step)
 	{
 		int64_t until = tick_.time_sim_ns + tick_.step_dur_ns;
@@ -169,7 +171,7 @@ class Host
 	std::vector<unsigned char> body_;
 };
 
-/* Six wheels on a circle, without an engine: in the place of ChWheeledVehicle. */
+/* Six wheels on a circle, without a physics engine: stands for ChWheeledVehicle. */
 class Drive : public Vehicle
 {
       public:

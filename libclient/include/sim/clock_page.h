@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The clock page: one page of shared memory in which simd publishes the state of simulated time,
- * and the inline reader over it. Readers compute the time themselves: no lock, no system call
- * beyond CLOCK_MONOTONIC, never torn, never backwards within one clock_generation.
+ * The clock page: one page of shared memory in which simd publishes the state of simulated time, and the inline reader
+ * of it. Readers compute the time themselves: no lock, no system call beyond CLOCK_MONOTONIC, never torn, never
+ * backwards within one clock_generation.
  *
  *   simulated time now = sim_ns + (monotonic now - mono_ns) * rate_e6 / 1e6      (rate_e6 > 0)
  *                      = sim_ns                                                  (driven or held)
  *
- * Writer (simd only): seq odd, release fence, wait at least 1 us, and only then read the clock;
- * payload; seq even. A writer that reads the clock before the odd mark sends readers backwards.
- * Readers read CLOCK_MONOTONIC between the two loads of seq.
+ * Writer (simd only): seq odd, release fence, wait at least 1 us, and only then read the clock; payload; seq even. A
+ * writer that reads the clock before it marks seq odd makes readers go backwards. Readers read CLOCK_MONOTONIC between
+ * the two loads of seq.
  *
- * Behind the page lies its history: each state that it has had is one piece of time, from its mono_ns to the next one's. So a message
- * that is looked at late has the simulated time at which it was published (sim_clock_at()).
+ * The page's history follows it in memory: each state that the page has had is one piece of time, from its mono_ns to
+ * the next one's. So a message that is looked at late gets the simulated time at which it was published
+ * (sim_clock_at()).
  *
  * This layout is shared-memory ABI: pinned in tests/abi, changed only with SIM_CLOCK_PAGE_ABI.
  */
@@ -40,11 +41,12 @@ enum sim_clock_flag {
 	SIM_CLOCK_STEPPING = 1u << 1,    /* inside a step: time stands or jumps by the step, messages are accepted */
 	SIM_CLOCK_FREEWHEEL = 1u << 2,   /* as fast as possible: rate is unrelated to wall time */
 	SIM_CLOCK_DRIVEN = 1u << 3,      /* time advances only when a driver advances it: rate_e6 is 0 */
-	SIM_CLOCK_DRIVER_LOST = 1u << 4, /* with NO_DRIVER: the last one did not release its lease */
+	SIM_CLOCK_DRIVER_LOST = 1u << 4, /* with NO_DRIVER: the last driver did not release its lease */
 	SIM_CLOCK_STALE = 1u << 5,       /* disconnected from simd: set by the reader's library, never by the writer */
 	SIM_CLOCK_STARTED = 1u << 6,     /* the source has produced a time at least once */
-	SIM_CLOCK_LOCKSTEP = 1u << 7, /* steps wait for participants (sim/step.h): messages go out at the end of each */
-	SIM_CLOCK_NO_DRIVER = 1u << 8, /* a driven source that nobody drives, yet or any more: the clock is stopped */
+	/* steps wait for participants (sim/step.h): messages go out at the end of each step */
+	SIM_CLOCK_LOCKSTEP = 1u << 7,
+	SIM_CLOCK_NO_DRIVER = 1u << 8, /* a driven source without a driver, not yet or no more: the clock is stopped */
 };
 
 /* Payload words are read and written as relaxed atomics of their own width (see sim_clock_read). */
@@ -60,11 +62,11 @@ struct sim_clock_page {
 	uint32_t source;           /* enum sim_time_source */
 	int64_t scale_e6;          /* the requested scale, millionths; kept while paused or driven */
 	uint32_t step;             /* counts completed steps (lock-step) */
-	uint32_t futex;            /* bumped and woken after each write: sim_sleep_until waits on it */
+	uint32_t futex;            /* incremented and woken after each write: sim_sleep_until() waits on it */
 	uint64_t simd_id;          /* random per run of simd: differs between a restarted daemon and the old one */
 	int64_t jump_old_sim_ns;   /* the last jump: time before it ... */
 	int64_t jump_new_sim_ns;   /* ... and after it */
-	int64_t pause_mono_ns;     /* CLOCK_MONOTONIC at the last pause: what was published by then is dispatched */
+	int64_t pause_mono_ns;     /* CLOCK_MONOTONIC at the last pause: messages published by then are dispatched */
 };
 
 /* A state that the page had, from mono_ns until the next piece begins. */
@@ -76,20 +78,24 @@ struct sim_clock_piece {
 	uint32_t flags; /* enum sim_clock_flag */
 };
 
-/* Driven time has a piece for each advance: at 100 Hz these are 327 s, at 1 kHz 32 s. Wall-driven time has one for each change. */
+/*
+ * Driven time has a piece for each advance: these last 327 s at 100 Hz, 32 s at 1 kHz. Wall-driven time has one for
+ * each change.
+ */
 #define SIM_CLOCK_PIECES      32768u
 #define SIM_CLOCK_PIECES_KEPT (SIM_CLOCK_PIECES - 64) /* the others may be written over while they are read */
 
-/* At SIM_CLOCK_PAGE_SIZE behind the beginning of the page. Writer: a piece is complete before `written` counts it. */
+/* Begins SIM_CLOCK_PAGE_SIZE bytes after the page. Writer: a piece is complete before `written` counts it. */
 struct sim_clock_history {
-	uint64_t written; /* pieces so far: number i is piece[i % SIM_CLOCK_PIECES], and the last one holds */
+	/* pieces so far: number i is piece[i % SIM_CLOCK_PIECES]; the last one is the present state */
+	uint64_t written;
 	uint64_t reserved[7];
 	struct sim_clock_piece piece[SIM_CLOCK_PIECES];
 };
 
 struct sim_clock_sample {
 	int64_t sim_ns;  /* simulated time, ns */
-	int64_t mono_ns; /* CLOCK_MONOTONIC at which it holds */
+	int64_t mono_ns; /* CLOCK_MONOTONIC at sim_ns */
 	int64_t rate_e6;
 	uint32_t clock_generation;
 	uint32_t flags; /* enum sim_clock_flag */
@@ -109,7 +115,7 @@ static inline int64_t sim_mono_now_(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-#else /* -std=c11 without _POSIX_C_SOURCE: <time.h> keeps it to itself */
+#else /* -std=c11 without _POSIX_C_SOURCE: <time.h> does not declare it */
 	return sim_mono_now();
 #endif
 }
@@ -121,8 +127,8 @@ static inline int64_t sim_scale_dur_(int64_t dur_ns, int64_t rate_e6)
 }
 
 /*
- * One consistent sample. Returns 0, or -1 when no stable copy was seen within SIM_CLOCK_TRIES (the
- * writer died inside a write): the caller then uses its last value and flags it SIM_CLOCK_STALE.
+ * Reads one consistent sample. Returns 0, or -1 if no stable copy was seen within SIM_CLOCK_TRIES (the writer died
+ * inside a write): the caller then uses its last value and flags it SIM_CLOCK_STALE.
  * Thread: any; no lock, no allocation; one clock_gettime when the source is wall-driven, none otherwise.
  */
 static inline int sim_clock_read(const struct sim_clock_page *p, struct sim_clock_sample *ret)
@@ -184,9 +190,9 @@ static inline uint64_t sim_clock_find_(const struct sim_clock_history *h, uint64
 }
 
 /*
- * The clock as it was at mono_ns, exactly what sim_clock_read() returned then; behind the last piece as that goes on. Returns 0; 1: that
- * is before the oldest piece that is kept, *ret is the beginning of that one; -1: there is none, or no stable copy was seen within
- * SIM_CLOCK_TRIES. Thread: any; no lock, no system call.
+ * The clock as it was at mono_ns: exactly what sim_clock_read() returned then; after the last piece begins, that piece
+ * continued. Returns 0; 1: mono_ns is before the oldest piece kept, *ret is the beginning of that piece; -1: there is
+ * no piece, or no stable copy was seen within SIM_CLOCK_TRIES. Thread: any; no lock, no system call.
  */
 static inline int sim_clock_read_at(const struct sim_clock_history *h, int64_t mono_ns, struct sim_clock_sample *ret)
 {
@@ -214,10 +220,10 @@ static inline int sim_clock_read_at(const struct sim_clock_history *h, int64_t m
 }
 
 /*
- * Simulated time alone, the cheapest way: of a driven or held clock (rate 0) it is one word, which needs no
- * sequence: the writer stores sim_ns before it stores rate_e6 with release, so whoever sees rate 0 sees a time
- * that was valid then. Running wall-driven time is read as in sim_clock_read(), without what is not asked for.
- * Returns ret_else when the writer died inside a write.
+ * Simulated time alone, the cheapest way. Of a driven or held clock (rate 0) it is one word, which needs no sequence
+ * lock: the writer stores sim_ns before it stores rate_e6 with release, so a reader that sees rate 0 sees a time that
+ * was valid then. Running wall-driven time is read as in sim_clock_read(), without the other members. Returns ret_else
+ * if the writer died inside a write.
  */
 static inline int64_t sim_clock_now(const struct sim_clock_page *p, int64_t ret_else)
 {
@@ -225,10 +231,10 @@ static inline int64_t sim_clock_now(const struct sim_clock_page *p, int64_t ret_
 		int64_t rate_e6 = SIM_LOAD_(&p->rate_e6, __ATOMIC_ACQUIRE), sim_ns, mono_ns, now;
 		uint32_t a;
 
-		if (__builtin_expect(rate_e6 == 0, 1)) /* the other way spends 20 ns on its clock anyway */
+		if (__builtin_expect(rate_e6 == 0, 1)) /* the other path spends 20 ns on reading the clock anyway */
 			return SIM_LOAD_(&p->sim_ns, __ATOMIC_ACQUIRE);
 		a = SIM_LOAD_(&p->seq, __ATOMIC_ACQUIRE);
-		rate_e6 = SIM_LOAD_(&p->rate_e6, __ATOMIC_RELAXED); /* the one that belongs to a */
+		rate_e6 = SIM_LOAD_(&p->rate_e6, __ATOMIC_RELAXED); /* the one that belongs to seq == a */
 		sim_ns = SIM_LOAD_(&p->sim_ns, __ATOMIC_RELAXED);
 		mono_ns = SIM_LOAD_(&p->mono_ns, __ATOMIC_RELAXED);
 		now = sim_mono_now_();

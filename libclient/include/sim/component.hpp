@@ -11,15 +11,16 @@
  *
  * Init and Proc return 0 or a negative errno, not Cyber's bool: `return false` would be success.
  *
- * Header only. What its functions throw, the constructor and the destructor included, does not leave them: it is the failure of that call
- * (-EIO), with what() as its sentence. Callbacks that a class gives to functions of C (readers, timers, services, parameters) run between
- * frames of C, which an exception must not cross: they are given as Callback<&Tracker::OnMap>, with `this` for their user, or do their work
- * in Guard(), and so do threads that a class starts. What leaves a thread ends the process (std::terminate), and simhost(1) names the
- * component. The object, and with it what the constructor made, goes
- * after Shutdown; parameters, readers, writers, timers and threads of its own must be gone by then.
+ * Header only. An exception that a function of the class throws, the constructor and the destructor included, does not
+ * leave it: that call fails with -EIO, and what() is the reason. Callbacks that a class passes to C functions (readers,
+ * timers, services, parameters) run between C frames, which an exception must not cross: pass them as
+ * Callback<&Tracker::OnMap>, with `this` as user, or do their work in Guard(); the same goes for threads that a class
+ * starts. An exception that leaves a thread ends the process (std::terminate), and simhost(1) names the component. The
+ * object, and what its constructor made, is destroyed after Shutdown; its parameters, readers, writers, timers and
+ * threads must be gone by then.
  *
- * A class that publishes with sim/publisher.h: sim_publisher_has_subscribers() is false, too, while another thread is in a call of that
- * publisher; ask in the thread that publishes.
+ * For a class that publishes with sim/publisher.h: sim_publisher_has_subscribers() is also false while another thread
+ * is in a call of that publisher; ask in the thread that publishes.
  */
 #ifndef SIM_COMPONENT_HPP
 #define SIM_COMPONENT_HPP
@@ -42,7 +43,7 @@ class Component
 	Component() = default;
 	Component(const Component &) = delete;
 	Component &operator=(const Component &) = delete;
-	virtual ~Component() noexcept(false) /* so that what one of a class throws can be caught */
+	virtual ~Component() noexcept(false) /* so that an exception of a derived destructor can be caught */
 	{
 	}
 
@@ -58,7 +59,7 @@ class Component
 	{
 	}
 
-	/* What follows is there from Init on; in the constructor it throws. */
+	/* Available from Init on; in the constructor these throw. */
 	sim_component *handle() const
 	{
 		if (!handle_)
@@ -81,15 +82,16 @@ class Component
 	{
 		return sim_component_now(handle());
 	}
-	/* Of input i, to observe its history; not in Init, readers come after it. */
+	/* The reader of input i, to observe its history; not in Init, as readers are made after it. */
 	sim_node_reader *reader(uint32_t i) const
 	{
 		return sim_component_reader(handle(), i);
 	}
 
 	/*
-	 * For callbacks and threads: what f returns (0, or a negative errno). What it throws is -EIO, and the sentence, "component NAME: WHAT
-	 * threw: ...", is in this thread's sim_why(), and in why if that is given: it is for the one who sets a parameter. From Init on.
+	 * For callbacks and threads: returns what f returns (0, or a negative errno). If f throws, returns -EIO, and
+	 * the reason, "component NAME: WHAT threw: ...", is in this thread's sim_why(), and in why if that is given,
+	 * for the client that sets a parameter. From Init on.
 	 */
 	template <class F> int Guard(const char *what, F f, char *why = nullptr, size_t why_size = 0) const noexcept
 	{
@@ -158,8 +160,9 @@ template <class C, class R, class... A> struct MemberCallback<R (C::*)(A...)> {
 };
 
 /*
- * A member function as a callback of C: sim_node_reader_create(node(), "/map", &sim_Map_type, nullptr, sim::Callback<&Tracker::OnMap>, this,
- * &map_). What it throws is -EIO, with its sentence; where the callback returns nothing, the component's failure (last_failure).
+ * A member function as a C callback: sim_node_reader_create(node(), "/map", &sim_Map_type, nullptr,
+ * sim::Callback<&Tracker::OnMap>, this, &map_). An exception becomes -EIO with its reason; if the callback returns
+ * nothing, the component's failure (last_failure).
  */
 template <auto F> inline constexpr auto Callback = &MemberCallback<decltype(F)>::template call<F>;
 
@@ -168,7 +171,7 @@ template <class C> struct ComponentGlue {
 	{
 		return *static_cast<C **>(self);
 	}
-	static Component *base(void *self) /* whatever access C gives to its functions */
+	static Component *base(void *self) /* works whatever access C gives to its functions */
 	{
 		return object(self);
 	}
@@ -221,7 +224,7 @@ template <class C> struct ComponentGlue {
 
 } // namespace sim
 
-/* Export class C, in no namespace, with the types of its inputs (none: a timer drives it). At file scope. */
+/* Exports class C, which is in no namespace, with the types of its inputs (none: a timer drives it). At file scope. */
 #define SIM_CXX_COMPONENT(C, ...) \
 	extern "C" SIM_API const struct sim_component_class sim_component_##C; \
 	const struct sim_component_class sim_component_##C = sim::ComponentGlue<C>::make(#C, ##__VA_ARGS__);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a converter reads a foreign message from: its fields, in the order of its definition. Nothing that comes from a
- * network is trusted: the first error stays in `err`, from then on everything reads as 0 and empty, and
- * what was read is thrown away, so a converter need not look before its end.
+ * The decoder from which a converter reads a foreign message: its fields, in the order of its definition. Nothing that
+ * comes from a network is trusted: the first error stays in `err`, from then on everything reads as 0 or empty, and
+ * what was read is discarded, so a converter need not check `err` before its end.
  *
- * Thread: one decoder is one thread's. What is returned is borrowed until the next call, arrays until the last.
- * err: -EBADMSG malformed, -ENOTSUP a form of the format that is not read, -EMSGSIZE a string over its bound, -EDOM no number.
+ * Thread: a decoder is used by one thread. What is returned is borrowed until the next call, arrays until the last
+ * call.
+ * err: -EBADMSG malformed, -ENOTSUP a variant of the format that is not supported, -EMSGSIZE a string over its bound,
+ * -EDOM not a finite number.
  */
 #ifndef SIM_DECODE_H
 #define SIM_DECODE_H
@@ -27,29 +29,34 @@ struct sim_dec {
 	int err; /* 0 or the first failure, a negative errno */
 };
 
-/* Of an element of a list the name is NULL. `byte` and `char` of ROS are SIM_KIND_UINT8. */
+/* For an element of a list the name is NULL. `byte` and `char` of ROS are SIM_KIND_UINT8. */
 struct sim_dec_ops {
 	uint32_t abi, size; /* SIM_DEC_ABI; members beyond size do not exist */
-	/* One number or bool into as many bytes as it has; a bool is 0 or 1. */
+	/* One number or bool, written to *ret in its own size; a bool is 0 or 1. */
 	void (*value)(struct sim_dec *d, const char *name, enum sim_kind kind, void *ret);
-	/* A string of at most max bytes, not always followed by a NUL. */
+	/* A string of at most max bytes, not always NUL-terminated. */
 	const char *(*string)(struct sim_dec *d, const char *name, size_t max, size_t *ret_len);
 	/* ns. kind: SIM_KIND_TIME or SIM_KIND_DURATION */
 	int64_t (*time)(struct sim_dec *d, const char *name, enum sim_kind kind);
-	/* Numbers, at any alignment. fixed: as many as the definition fixes, 0: a variable array. NULL when there are none. */
+	/*
+	 * Numbers, at any alignment. fixed: how many the definition fixes; 0: a variable array. NULL if there are none.
+	 */
 	const void *(*array)(struct sim_dec *d, const char *name, enum sim_kind kind, uint32_t fixed, uint32_t *ret_n);
 	/* A nested message. */
 	void (*begin)(struct sim_dec *d, const char *name);
 	void (*end)(struct sim_dec *d);
 	/*
-	 * An array of messages, strings or times: list is how many, never more than the message can hold at min
-	 * bytes each, then as many times begin ... end (or string, or time), then list_end. fixed: as for array.
+	 * An array of messages, strings or times: list returns how many, never more than the message can hold at min
+	 * bytes each; then as many times begin ... end (or string, or time), then list_end. fixed: as for array.
 	 */
 	uint32_t (*list)(struct sim_dec *d, const char *name, uint32_t fixed, size_t min);
 	void (*list_end)(struct sim_dec *d);
-	/* A nested std_msgs/Header: its stamp in ns. ret_frame: NULL if it is of no interest; else as string. */
+	/* A nested std_msgs/Header: returns its stamp in ns. ret_frame: as string; NULL: not wanted. */
 	int64_t (*header)(struct sim_dec *d, const char *name, const char **ret_frame, size_t *ret_len);
-	/* Whether the message that is being read has the field: formats with names (JSON, CBOR) may leave it out. NULL: it always has. */
+	/*
+	 * Whether the message that is being read has the field: formats with names (JSON, CBOR) may leave it out.
+	 * Without this function: always.
+	 */
 	int (*has)(struct sim_dec *d, const char *name);
 };
 
@@ -79,7 +86,7 @@ SIM_DEC_VALUE_(i64, int64_t, INT64)
 SIM_DEC_VALUE_(u64, uint64_t, UINT64)
 #undef SIM_DEC_VALUE_
 
-/* Finite, else 0 and -EDOM: what drives a vehicle is a number. Who wants the others too calls ops->value. */
+/* Finite; otherwise 0 and -EDOM, so that a NaN never reaches a vehicle. Call ops->value to read any value. */
 static inline float sim_dec_f32(struct sim_dec *d, const char *name)
 {
 	float v = 0;
@@ -136,7 +143,7 @@ static inline int sim_dec_has(struct sim_dec *d, const char *name)
 {
 	return d->ops->size <= offsetof(struct sim_dec_ops, has) || !d->ops->has || d->ops->has(d, name);
 }
-/* The stamp, ns; the rest is left out. */
+/* Returns the stamp, ns; the other members are skipped. */
 static inline int64_t sim_dec_header(struct sim_dec *d, const char *name)
 {
 	return d->ops->header(d, name, NULL, NULL);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a converter emits a foreign message to: its fields, in the order of its definition. An encoder is a table of functions
- * that turns them into bytes, of whatever format the bridge speaks: CDR, the wire of ROS 1, JSON. Formats
- * that are numbers alone leave the names out, others need them, which is why every call carries one.
+ * The encoder to which a converter emits a foreign message: its fields, in the order of its definition. An encoder is a
+ * table of functions that turn fields into bytes of the format that the bridge speaks: CDR, the wire format of ROS 1,
+ * JSON. Every call carries the field's name, which some formats need and purely positional ones leave out.
  *
  * Errors do not interrupt: the first one stays in `err`, and what was emitted is then discarded.
- * Thread: one encoder is one thread's.
+ * Thread: an encoder is used by one thread.
  */
 #ifndef SIM_ENCODE_H
 #define SIM_ENCODE_H
@@ -33,7 +33,7 @@ struct sim_enc {
 	int err; /* 0 or the first failure, a negative errno */
 };
 
-/* Of an element of a list the name is NULL. `byte` and `char` of ROS are SIM_KIND_UINT8. */
+/* For an element of a list the name is NULL. `byte` and `char` of ROS are SIM_KIND_UINT8. */
 struct sim_enc_ops {
 	uint32_t abi, size; /* SIM_ENC_ABI; members beyond size do not exist */
 	/* One number or bool at v, at any alignment. */
@@ -42,11 +42,15 @@ struct sim_enc_ops {
 	/* kind: SIM_KIND_TIME or SIM_KIND_DURATION */
 	void (*time)(struct sim_enc *e, const char *name, enum sim_kind kind, int64_t ns);
 	/*
-	 * n numbers as they lie in memory. fixed: the definition fixes how many. Keeps data until the message is sent: it lies in
-	 * the body that is being converted, or is constant. What a converter computes goes to room() instead.
+	 * n numbers in their memory layout. fixed: the definition fixes n. The encoder keeps a pointer to data until
+	 * the message is sent: data lies in the body that is being converted, or is constant. Use room() for computed
+	 * values.
 	 */
 	void (*array)(struct sim_enc *e, const char *name, enum sim_kind kind, const void *data, uint32_t n, int fixed);
-	/* Room for those n numbers, at any alignment, to be filled before the next call. NULL: none is wanted. */
+	/*
+	 * Returns room for n such numbers, at any alignment, to be filled before the next call. NULL: the encoder does
+	 * not need them.
+	 */
 	void *(*room)(struct sim_enc *e, const char *name, enum sim_kind kind, uint32_t n, int fixed);
 	/* A nested message. */
 	void (*begin)(struct sim_enc *e, const char *name);
@@ -82,7 +86,7 @@ SIM_ENC_VALUE_(f32, float, FLOAT32)
 SIM_ENC_VALUE_(f64, double, FLOAT64)
 #undef SIM_ENC_VALUE_
 
-/* Any byte but 0 is true: a peer may have written any. */
+/* Any byte but 0 is true: a peer may have written any value. */
 static inline void sim_enc_bool(struct sim_enc *e, const char *name, uint8_t v)
 {
 	uint8_t one = v != 0;
@@ -101,7 +105,7 @@ static inline void sim_enc_duration(struct sim_enc *e, const char *name, int64_t
 {
 	e->ops->time(e, name, SIM_KIND_DURATION, ns);
 }
-/* An array of fixed size that need not stay. */
+/* An array of fixed size, copied. */
 static inline void sim_enc_f64s(struct sim_enc *e, const char *name, const double *v, uint32_t n)
 {
 	void *at = e->ops->room(e, name, SIM_KIND_FLOAT64, n, 1);
@@ -109,7 +113,7 @@ static inline void sim_enc_f64s(struct sim_enc *e, const char *name, const doubl
 	if (at)
 		memcpy(at, v, n * sizeof(*v));
 }
-/* A variable array that stays, see ops->array. */
+/* A variable array, not copied: see ops->array. */
 static inline void sim_enc_array(struct sim_enc *e, const char *name, enum sim_kind kind, const void *data, uint32_t n)
 {
 	e->ops->array(e, name, kind, data, n, 0);

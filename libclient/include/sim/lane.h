@@ -21,16 +21,17 @@ struct sim_lane;
 
 /* What a lane delivers. */
 struct sim_delivery {
-	uint64_t id;                /* give it back to sim_lane_done() */
+	uint64_t id;                /* to be passed to sim_lane_done() */
 	struct sim_message message; /* its body in place, held by simd until DONE */
 	uint32_t channel_id;
 };
 
 /*
- * Lock-step: the place of a delivery in the one order, over all lanes, in which a bridge writes. It is written when its
- * predecessor has been, however that ended; 0: at once, and all that was received before is waited for no more. Who loses a
- * lane, or has one closed without SIM_LANE_CLOSE, counts it: ticket >> SIM_LANE_ROW_SHIFT is how many had been lost
- * when simd gave it out, and up to as many as are lost now nobody waits, as the predecessor may not come.
+ * Lock-step: the place of a delivery in the one order, over all lanes, in which a bridge writes. A delivery is written
+ * as soon as its predecessor has been, whether that succeeded or not. predecessor 0: at once, and everything received
+ * earlier counts as written.
+ * A bridge counts the lanes that it loses, or closes without SIM_LANE_CLOSE. ticket >> SIM_LANE_ROW_SHIFT is that count
+ * when simd gave the ticket out; a ticket with a lower count than now does not wait, as its predecessor may never come.
  */
 struct sim_lane_ticket {
 	uint64_t ticket, predecessor;
@@ -40,13 +41,12 @@ struct sim_lane_ticket {
 enum sim_lane_event {
 	SIM_LANE_DELIVER = 1, /* deliveries[0..count) */
 	SIM_LANE_CHANNEL = 2, /* text: JSON {"id","name","type","options"} */
-	SIM_LANE_OPEN = 3,    /* lane: a further lane, owned by the caller */
-	SIM_LANE_CLOSE = 4,   /* answer what you have, then sim_lane_destroy() */
+	SIM_LANE_OPEN = 3,    /* lane: another lane, owned by the caller */
+	SIM_LANE_CLOSE = 4,   /* answer the deliveries received so far, then sim_lane_destroy() */
 	SIM_LANE_CONNECT = 5, /* text: connection string */
 	SIM_LANE_DISCONNECT = 6,
-	SIM_LANE_GONE = 7, /* disconnected from simd: finish, then wait for the session to come back */
-	SIM_LANE_FLUSH =
-		8, /* lock-step: push out what is buffered, in its order: tickets[0]. count 0: lock-step is over */
+	SIM_LANE_GONE = 7,  /* disconnected from simd: finish, then wait until the session is back */
+	SIM_LANE_FLUSH = 8, /* lock-step: flush buffered output in its order: tickets[0]. count 0: lock-step is over */
 };
 
 struct sim_lane_packet {
@@ -56,23 +56,24 @@ struct sim_lane_packet {
 	struct sim_lane *lane;
 	char *text; /* NUL-terminated; borrows until the next receive on this lane */
 	/*
-	 * One for each delivery, borrowed likewise; NULL: not in lock-step. With tickets those come too whose slot cannot be read:
-	 * body NULL, answered already.
+	 * One for each delivery, borrowed likewise; NULL: not in lock-step. In lock-step a delivery whose slot cannot
+	 * be read is handed out too: its body is NULL, and it is already answered.
 	 */
 	const struct sim_lane_ticket *tickets;
 };
 
 /*
- * Attach as the bridge `name` of the configuration. Blocks up to 5 s. *ret_config_json (free()) is
- * {"name","plugin","connection","options"}. Errors: -ENOENT no such bridge in the rig, -EBUSY a process has it, as sim_connect().
+ * Attaches as the bridge `name` of the configuration. Blocks up to 5 s. *ret_config_json (free()) is
+ * {"name","plugin","connection","options"}.
+ * Errors: -ENOENT no such bridge in the rig, -EBUSY another process is attached as this bridge; as sim_connect().
  */
 SIM_API SIM_MUST_CHECK int sim_bridge_attach(struct sim_client *c, const char *name, char **ret_config_json,
 					     struct sim_bridge_session **ret, struct sim_lane **ret_lane0);
 SIM_API void sim_bridge_session_destroy(struct sim_bridge_session *s);
 
 /*
- * Receive the next packet; waits up to timeout_ms (-1: for ever). 1 = a packet, 0 = time-out, -EPIPE the lane is closed,
- * -EBADMSG (logged by the caller; the lane is then closed).
+ * Receives the next packet; waits up to timeout_ms (-1: for ever). Returns: 1 a packet, 0 timed out, -EPIPE the lane is
+ * closed, -EBADMSG a malformed packet (logged by the caller; the lane is then closed).
  */
 SIM_API SIM_MUST_CHECK int sim_lane_recv(struct sim_lane *l, int timeout_ms, struct sim_lane_packet *ret);
 SIM_API int sim_lane_fd(const struct sim_lane *l);
@@ -85,23 +86,23 @@ struct sim_lane_result {
 /* The bridge refuses the channel: its delivery counts neither as sent nor as failed. */
 #define SIM_LANE_NOT_CARRIED INT32_MIN
 
-/* Answer up to 64 deliveries in one packet. Any thread. */
+/* Answers up to 64 deliveries in one packet. Any thread. */
 SIM_API int sim_lane_done(struct sim_lane *l, const struct sim_lane_result *r, unsigned count);
-/* Report status and totals (lane 0). Any thread. */
+/* Reports status and totals (lane 0). Any thread. */
 SIM_API int sim_lane_status(struct sim_lane *lane0, enum sim_bridge_status status, uint64_t sent, uint64_t failed,
 			    uint64_t dropped, uint64_t bytes, const char *detail);
-/* Thread: before the first sim_lane_status(), with which it goes out. */
+/* Set them before the first sim_lane_status(), which sends them. */
 enum sim_lane_flag {
-	SIM_LANE_KEEPS_DATA =
-		1u << 0, /* producers wait for the bridge while it answers, unless the rig sets otherwise */
+	/* producers wait for the bridge while it answers, unless the rig sets otherwise */
+	SIM_LANE_KEEPS_DATA = 1u << 0,
 };
 SIM_API void sim_lane_set_flags(struct sim_lane *lane0, unsigned flags);
 /*
- * Report what has become of a channel that a SIM_LANE_CHANNEL announced, on that lane, before its deliveries are answered;
- * again on any lane when that changes. result 0: carried, as `name` of `type` at the far side (NULL: not known); negative
- * errno: refused, name is the reason, and simd sends no more of it until 0 is reported. Only where the configuration that
- * sim_bridge_attach() gave has "reports_channels": true. Any thread.
- * 0, -EINVAL, -EPIPE the lane is closed, -EAGAIN simd does not read it.
+ * Reports whether the bridge carries a channel that a SIM_LANE_CHANNEL announced: on that lane, before its deliveries
+ * are answered; again, on any lane, when that changes. result 0: carried, as `name` of `type` at the far side (NULL:
+ * not known); negative errno: refused, `name` is the reason, and simd sends no more of the channel until 0 is reported.
+ * Only if the configuration that sim_bridge_attach() returned has "reports_channels": true. Any thread.
+ * Returns: 0, -EINVAL, -EPIPE the lane is closed, -EAGAIN simd does not read it.
  */
 SIM_API int sim_lane_carries(struct sim_lane *l, uint32_t channel_id, int result, const char *name, const char *type);
 SIM_API void sim_lane_destroy(struct sim_lane *l);

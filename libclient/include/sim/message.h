@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Messages: how the body of a slot is laid out, built in place and read in place. Everything here is
- * inline and free of dependencies; the headers that simgen writes from a .msg file stand on it.
+ * inline and free of dependencies; the headers that simgen writes from a .msg file use it.
  *
  * A body is one fixed struct followed by its variable-length data. A variable-length array or a
  * string is a span in the fixed struct: offset in bytes from the first byte of the body, and the
@@ -9,9 +9,9 @@
  * Integers and floats are little-endian; alignment is natural; padding is explicit and zero.
  *
  * Building: T_init() over a buffer, then assign fields, then T_field_alloc() for each array, fill in
- * place; sim_builder_size() is the body size to publish. A builder is one thread's.
- * Reading: nothing that a peer wrote is trusted. Each accessor reads the span once, checks it against
- * the body size, the bound and the alignment, and gives NULL and 0 where it does not hold.
+ * place; sim_builder_size() is the body size to publish. A builder is used by one thread.
+ * Reading: data written by a peer is not trusted. Each accessor reads the span once, checks it against
+ * the body size, the bound and the alignment, and gives NULL and 0 if a check fails.
  */
 #ifndef SIM_MESSAGE_H
 #define SIM_MESSAGE_H
@@ -88,20 +88,20 @@ enum sim_array {
 struct sim_type;
 
 /*
- * Tables stand in the header beside the struct that they describe, so each program brings those that its own code was compiled with: what it
- * announces is what it writes, whatever definition the library that it finds was built from. Two of the same type are compared by
- * sim_type_equal(), not by address.
+ * Tables are defined in the header beside the struct that they describe, so each program carries the tables that its
+ * own code was compiled with: it announces what it writes, whatever definition its libsimclient was built from. Compare
+ * two types with sim_type_equal(), not by address.
  */
 #define SIM_TABLE_ __attribute__((unused)) static const
 
 struct sim_field {
 	const char *name;
-	const struct sim_type *type; /* of SIM_KIND_MESSAGE, else NULL */
+	const struct sim_type *type; /* for SIM_KIND_MESSAGE, else NULL */
 	const char *unit;            /* "m/s", "" if it has none */
 	const char *comment;         /* the whole comment of the definition, "" if it has none */
 	uint32_t offset;             /* bytes from the start of the struct that the field is in */
 	uint32_t count;              /* SIM_ARRAY_FIXED: elements; SIM_ARRAY_BOUNDED: the bound; else 0 */
-	uint32_t elem_size;          /* bytes of one element: the distance between two in an array */
+	uint32_t elem_size;          /* bytes of one element, and the distance between two in an array */
 	uint32_t string_max;         /* bytes a bounded string may have; 0: no bound */
 	uint8_t kind;                /* enum sim_kind */
 	uint8_t array;               /* enum sim_array */
@@ -126,7 +126,7 @@ enum sim_type_flag {
  */
 struct sim_type {
 	uint32_t abi;        /* SIM_TYPE_ABI */
-	uint32_t size;       /* sizeof(struct sim_type) of whoever wrote it */
+	uint32_t size;       /* sizeof(struct sim_type) when the table was compiled */
 	const char *name;    /* "sim/PointCloud" */
 	const char *comment; /* the first comment of the definition, "" if it has none */
 	uint64_t hash;
@@ -140,10 +140,10 @@ struct sim_type {
 	const struct sim_constant *constants;
 };
 
-/* A service: what a request is, and what answers it. simgen writes one from a .srv file; see sim/service.h. */
+/* A service: its request and response types. simgen writes one from a .srv file; see sim/service.h. */
 struct sim_service_type {
 	uint32_t abi;        /* SIM_TYPE_ABI */
-	uint32_t size;       /* sizeof(struct sim_service_type) of whoever wrote it */
+	uint32_t size;       /* sizeof(struct sim_service_type) when the table was compiled */
 	const char *name;    /* "sim/SetBool" */
 	const char *comment; /* the first comment of the definition, "" if it has none */
 	const struct sim_type *request, *response;
@@ -156,7 +156,7 @@ struct sim_builder {
 	size_t capacity; /* bytes of the buffer */
 	size_t used;     /* bytes of the body so far */
 	int err; /* 0, or the first failure: -ENOBUFS did not fit, -EMSGSIZE over a bound, -EINVAL another type's setter */
-	uint32_t root; /* which type's body it is: SIM_ROOT_(); 0: nobody has said */
+	uint32_t root; /* the body's type, as SIM_ROOT_(); 0: not set */
 };
 
 #define SIM_ENOBUFS_  (-105)
@@ -165,7 +165,10 @@ struct sim_builder {
 
 #define SIM_ROOT_(hash) ((uint32_t)((hash) ^ (hash) >> 32) | 1u)
 
-/* Start a body: zeroes the fixed struct. NULL when buf is NULL, misaligned or too small; b then takes nothing. */
+/*
+ * Starts a body: zeroes the fixed struct. NULL when buf is NULL, misaligned or too small; every later call on b then
+ * fails.
+ */
 SIM_INLINE void *sim_builder_begin(struct sim_builder *b, void *buf, size_t capacity, size_t fixed_size, size_t align)
 {
 	int ok = buf && capacity >= fixed_size && (uintptr_t)buf % align == 0;
@@ -184,7 +187,7 @@ SIM_INLINE size_t sim_builder_size(const struct sim_builder *b)
 	return b->used;
 }
 
-/* 0 if everything asked for so far has fit, else the first error (a negative errno). */
+/* 0 if everything so far has fit, else the first error (a negative errno). */
 SIM_INLINE int sim_builder_error(const struct sim_builder *b)
 {
 	return b->err;
@@ -198,8 +201,9 @@ static inline void *sim_builder_fail_(struct sim_builder *b, int err)
 }
 
 /*
- * The fixed struct of a body whose type has that hash: what ..._set() and ..._alloc() write to. NULL after a failed start; and where the body
- * is another type's, which keeps -EINVAL: elements of a list and nested messages are written with ..._set_in() and ..._alloc_in().
+ * Returns the fixed struct of a body whose type has that hash: what ..._set() and ..._alloc() write to. NULL after a
+ * failed start, and if the body has another type (b->err is then -EINVAL): elements of a list and nested messages are
+ * written with ..._set_in() and ..._alloc_in().
  */
 static inline void *sim_builder_root_(struct sim_builder *b, uint64_t hash)
 {
@@ -209,9 +213,8 @@ static inline void *sim_builder_root_(struct sim_builder *b, uint64_t hash)
 }
 
 /*
- * Room for n elements behind what is there; sets *span. The data is for the caller to fill: it is not
- * zeroed unless `zero`, the gap before it is. bound 0: none. NULL, and the span left empty, when it does
- * not fit; not NULL for n == 0.
+ * Appends room for n elements; sets *span. The caller fills the data: it is not zeroed unless `zero`, but the gap
+ * before it is. bound 0: no bound. Returns NULL, and leaves the span empty, if it does not fit; never NULL for n == 0.
  */
 SIM_INLINE void *sim_builder_array(struct sim_builder *b, struct sim_span *span, uint32_t n, size_t elem_size,
 				   size_t elem_align, uint32_t bound, int zero)
@@ -239,7 +242,7 @@ SIM_INLINE void *sim_builder_array(struct sim_builder *b, struct sim_span *span,
 	return b->base + at;
 }
 
-/* Room for a string of len bytes and its NUL (which is written); sets *span. NULL when it does not fit. */
+/* Appends room for a string of len bytes and its NUL (which is written); sets *span. NULL if it does not fit. */
 SIM_INLINE char *sim_builder_string(struct sim_builder *b, struct sim_span *span, size_t len, uint32_t bound)
 {
 	char *at;
@@ -258,7 +261,7 @@ SIM_INLINE char *sim_builder_string(struct sim_builder *b, struct sim_span *span
 	return at;
 }
 
-/* Store a copy of a NUL-terminated string (NULL: ""). Borrows s. 0, or -ENOBUFS, -EMSGSIZE. */
+/* Stores a copy of a NUL-terminated string (NULL: ""). Borrows s. 0, or -ENOBUFS, -EMSGSIZE. */
 SIM_INLINE int sim_builder_text(struct sim_builder *b, struct sim_span *span, const char *s, uint32_t bound)
 {
 	size_t len = s ? strlen(s) : 0;
@@ -271,7 +274,7 @@ SIM_INLINE int sim_builder_text(struct sim_builder *b, struct sim_span *span, co
 	return 0;
 }
 
-/* Bytes that an array or a string needs at most, its alignment included: for adding up the size of a loan. */
+/* Bytes that an array or a string needs at most, its alignment included: to add up the size of a loan. */
 SIM_INLINE size_t sim_array_size(size_t n, size_t elem_size)
 {
 	size_t bytes = n * elem_size;
@@ -287,8 +290,8 @@ SIM_INLINE size_t sim_string_size(size_t len)
 /* ---- reading a body in place ---- */
 
 /*
- * The data of a span: NULL and 0 when it is empty, or when a peer wrote one that leaves the body, breaks
- * the bound or the alignment. The span is read once, so a peer that keeps writing cannot get past the check.
+ * Returns the data of a span: NULL and 0 if it is empty, or if a peer wrote one that leaves the body or violates the
+ * bound or the alignment. The span is read once, so a peer that keeps writing cannot get past the check.
  */
 SIM_INLINE const void *sim_span_data(const void *body, size_t body_size, const struct sim_span *span, size_t elem_size,
 				     size_t elem_align, uint32_t bound, uint32_t *ret_n)
@@ -325,7 +328,7 @@ SIM_INLINE const char *sim_span_string(const void *body, size_t body_size, const
 	return s;
 }
 
-/* A body as its struct: NULL when it is too short or misaligned for it. */
+/* Returns the body as its struct; NULL if it is too short or misaligned. */
 SIM_INLINE const void *sim_body_check(const void *body, size_t body_size, size_t fixed_size, size_t align)
 {
 	return body && body_size >= fixed_size && (uintptr_t)body % align == 0 ? body : NULL;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parameters: named values of a node that others read and set while it runs, as in Cyber RT and ROS 2:
+ * Parameters: named values of a node that other programs read and set while it runs, as in Cyber RT and ROS 2:
  *
  *   simctl param list lidar
  *   simctl param set lidar frequency 20
  *
- * Offered as the services NODE/get_parameter, NODE/set_parameter and NODE/list_parameters (sim/srv/GetParam.h, SetParam.h,
- * ListParams.h), so bridges carry them too. A node of sim/node.h has them, and so may any client: sensors give their client's
- * name for a node. `simctl node info` counts those that a node's own client offers under its name.
+ * They are offered as the services NODE/get_parameter, NODE/set_parameter and NODE/list_parameters (sim/srv/GetParam.h,
+ * SetParam.h, ListParams.h), so bridges carry them too. A node of sim/node.h can have them, and so can any client:
+ * sensors use their client's name as the node. `simctl node info` counts those that a node's own client offers under
+ * its name.
  *
- * A parameter has the type that it was declared with, one of SIM_PARAM_BOOL, INT, DOUBLE, STRING (sim/msg/Param.h), and keeps it.
+ * A parameter keeps the type that it was declared with, one of SIM_PARAM_BOOL, INT, DOUBLE, STRING (sim/msg/Param.h).
  *
  * Part of libsimclient.
  *
- * Thread:  any. Changes happen one at a time; who reads meanwhile gets the old value.
+ * Thread:  any. Changes happen one at a time; a concurrent reader gets the old value.
  * Errors:  negative errno; sim_why() then holds one sentence.
  */
 #ifndef SIM_PARAM_H
@@ -44,54 +45,62 @@ struct sim_param_value {
 };
 
 /*
- * A parameter is about to become *v, which is of its type and within its bounds. 0: it does; a negative errno: it stays what it
- * was, and *why, if it was filled, tells the one who asked. Called on the thread "sim-service" (SIM_CLIENT_NO_THREAD: in
- * sim_process()) when somebody else sets it, in sim_params_set() when the program does, never twice at a time. It may read
- * parameters, and not set one (-EDEADLK).
+ * Called before a parameter becomes *v, which is of its type and within its bounds. Returns 0: it changes; a negative
+ * errno: it keeps its value, and *why, if filled, is reported to the client that tried to set it. Called on the thread
+ * "sim-service" (SIM_CLIENT_NO_THREAD: in sim_process()) when another program sets it, in sim_params_set() when this
+ * one does, never twice at a time. It may read parameters, but not set one (-EDEADLK).
  */
 typedef int (*sim_param_fn)(void *user, const char *name, const struct sim_param_value *v, char *why, size_t why_size);
 
 struct sim_param_options {
 	size_t size;                     /* sizeof(struct sim_param_options) of the caller */
 	const char *description;         /* for people, with the unit; borrows */
-	struct sim_param_value min, max; /* of an INT or DOUBLE, and of its type; NOT_SET: no bound */
-	bool read_only;                  /* only the program itself sets it */
-	sim_param_fn changed;            /* NULL: every value within the bounds will do */
+	struct sim_param_value min, max; /* for an INT or DOUBLE, and of that type; NOT_SET: no bound */
+	bool read_only;                  /* only the program itself may set it */
+	sim_param_fn changed;            /* NULL: every value within the bounds is accepted */
 	void *user;
 };
 
 /*
- * c: keeps until destroy; NULL: for this program alone, nothing is offered. node: 1..63 of [A-Za-z0-9_.~-] and single slashes
- * inside; the rig's prefix comes before it, as with channels.
- * Returns: 0; -EINVAL; -EEXIST somebody else offers parameters of a node of that name (sim_why() names it); -ENOTCONN; as
- * sim_service_offer().
+ * Creates the parameters of a node. c is kept until sim_params_destroy(); NULL: for this program alone, nothing is
+ * offered. node: 1..63 of [A-Za-z0-9_.~-] and single slashes inside; the rig's prefix comes before it, as with
+ * channels.
+ * Returns: 0; -EINVAL; -EEXIST parameters of a node of that name are already offered (sim_why() says by which client);
+ * -ENOTCONN; as sim_service_offer().
  */
 SIM_API SIM_MUST_CHECK int sim_params_create(struct sim_client *c, const char *node, struct sim_params **ret);
-/* Waits for a callback that runs; not from one. Before its client. NULL is fine. */
+/* Waits for a running callback; not from a callback. Call it before the client is closed. NULL is fine. */
 SIM_API void sim_params_destroy(struct sim_params *p);
 
 /*
- * A new one, which is *initial from now on; the callback is not called for that. name: 1..63 of [A-Za-z0-9_.~/-]. o: NULL: no
- * bounds, no callback.
- * Returns: 0; -EINVAL name, value or option; -ERANGE *initial is outside the bounds; -EEXIST; -EMFILE there are SIM_PARAMS_MAX; -ENOMEM.
+ * Declares a parameter with the value *initial; the callback is not called for that. name: 1..63 of [A-Za-z0-9_.~/-]. o
+ * NULL: no bounds, no callback.
+ * Returns: 0; -EINVAL name, value or option; -ERANGE *initial is outside the bounds; -EEXIST; -EMFILE there are
+ * SIM_PARAMS_MAX; -ENOMEM.
  */
 SIM_API SIM_MUST_CHECK int sim_params_declare(struct sim_params *p, const char *name,
 					      const struct sim_param_value *initial, const struct sim_param_options *o);
 
 /*
- * Set it, also if it is read-only; the callback decides first.
- * Returns: 0; -ENOENT; -EINVAL another type, or not a value; -ERANGE outside the bounds; -EDEADLK in a callback; what the
- * callback refused with; -ENOMEM.
+ * Sets a parameter, also a read-only one; the callback decides first.
+ * Returns: 0; -ENOENT; -EINVAL another type, or not a value; -ERANGE outside the bounds; -EDEADLK in a callback; the
+ * callback's errno; -ENOMEM.
  */
 SIM_API SIM_MUST_CHECK int sim_params_set(struct sim_params *p, const char *name, const struct sim_param_value *v);
 
-/* What it is now. Returns: 0; -ENOENT; -EINVAL it is of another type; of a string -ENOBUFS it does not fit with its NUL. */
+/*
+ * Gets the present value. Returns: 0; -ENOENT; -EINVAL it has another type; for a string -ENOBUFS it does not fit with
+ * its NUL.
+ */
 SIM_API SIM_MUST_CHECK int sim_params_get_bool(const struct sim_params *p, const char *name, bool *ret);
 SIM_API SIM_MUST_CHECK int sim_params_get_int(const struct sim_params *p, const char *name, int64_t *ret);
 SIM_API SIM_MUST_CHECK int sim_params_get_double(const struct sim_params *p, const char *name, double *ret);
 SIM_API SIM_MUST_CHECK int sim_params_get_string(const struct sim_params *p, const char *name, char *ret, size_t size);
 
-/* Which there are: how many, the i-th by name (NULL: there are fewer; lives until destroy), and of what type (NOT_SET: no such one). */
+/*
+ * How many parameters there are; the name of the i-th (NULL: there are fewer; valid until destroy); the type of one
+ * (NOT_SET: no such parameter).
+ */
 SIM_API uint32_t sim_params_count(const struct sim_params *p);
 SIM_API const char *sim_params_name(const struct sim_params *p, uint32_t i);
 SIM_API uint8_t sim_params_type(const struct sim_params *p, const char *name);

@@ -50,8 +50,8 @@ static inline size_t sim_point_cloud_size(size_t n)
 }
 
 /*
- * Start an unordered, dense cloud of n points. Returns the points, contents undefined: fill all of them or
- * trim. NULL when buf is too small (sim_point_cloud_size() is how large it must be) or misaligned.
+ * Starts an unordered, dense cloud of n points. Returns the points, contents undefined: fill all of them or trim. NULL
+ * if buf is too small (sim_point_cloud_size() gives the size) or misaligned.
  */
 static inline struct sim_Point *sim_point_cloud_begin(void *buf, size_t capacity, uint32_t n, struct sim_builder *b)
 {
@@ -77,7 +77,7 @@ static inline struct sim_Point *sim_point_cloud_begin(void *buf, size_t capacity
 	return (struct sim_Point *)(void *)sim_PointCloud_data_alloc(b, m->row_step);
 }
 
-/* Keep the first n points of a cloud that sim_point_cloud_begin() has started: the body ends behind them. */
+/* Keeps the first n points of a cloud that sim_point_cloud_begin() has started: the body ends after them. */
 static inline void sim_point_cloud_trim(struct sim_builder *b, uint32_t n)
 {
 	struct sim_PointCloud *m = (struct sim_PointCloud *)(void *)b->base;
@@ -90,7 +90,7 @@ static inline void sim_point_cloud_trim(struct sim_builder *b, uint32_t n)
 	b->used = m->data.offset + m->row_step;
 }
 
-/* Whether the points are struct sim_Point: every value of it is there, of its type and at its place. */
+/* Whether the points are struct sim_Point: each of its values is there, with its type and offset. */
 static inline int sim_point_cloud_is_default(const struct sim_PointCloud *m, size_t body_size)
 {
 	uint32_t n;
@@ -108,7 +108,7 @@ static inline int sim_point_cloud_is_default(const struct sim_PointCloud *m, siz
 	return 1;
 }
 
-/* The points of a cloud in the default layout. NULL and 0: another layout, none, or a body that does not hold. */
+/* Returns the points of a cloud in the default layout. NULL and 0: another layout, no points, or an invalid body. */
 static inline const struct sim_Point *sim_point_cloud_points(const struct sim_PointCloud *m, size_t body_size,
 							     uint32_t *ret_n)
 {

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Services: ask, and get an answer. A program offers a service under a name (of the same rules as channels, the rig's
- * prefix included); others, in any process, send it requests; bridges offer it to the outside. Requests go through
- * simd, not through shared memory: services are for switching and asking, not for data.
+ * Services: request and response. A program offers a service under a name (same rules as for channels, the rig's prefix
+ * included); any process can send it requests; bridges offer it to the far side. Requests go through simd, not through
+ * shared memory: services are for commands and queries, not for data.
  *
- * Each request gets exactly one answer, whatever dies: the response; the negative errno that the handler returned;
- * -ETIMEDOUT at the deadline; -EPIPE its provider disconnected; -EBUSY too many wait already; -ENOENT nobody offers it;
- * -EMEDIUMTYPE another type is offered there; -ENOTCONN disconnected from simd; -ECANCELED simd shuts down, or the client
- * disconnects; -EBADMSG the response does not hold.
+ * Each request gets exactly one answer, whatever process dies: the response; the negative errno that the handler
+ * returned; -ETIMEDOUT at the deadline; -EPIPE its provider disconnected; -EBUSY too many requests are waiting; -ENOENT
+ * no such service; -EMEDIUMTYPE the service has another type; -ENOTCONN disconnected from simd; -ECANCELED simd shuts
+ * down, or the client disconnects; -EBADMSG the response is malformed.
  *
- * After a restart of simd services are offered again under the handles that the program holds.
+ * After a restart of simd the library offers the services again under the handles that the program holds.
  *
- * Thread:  calls from any thread. Handlers, answers and watchers run one at a time on the client's thread "sim-service",
- *          which the first of them starts; with SIM_CLIENT_NO_THREAD inside sim_process(). They may call anything
- *          here but sim_disconnect(); a call that waits (sim_service_call) for a service of the same client times out.
+ * Thread:  calls from any thread. Handlers, answers and watchers run one at a time on the client's thread
+ *          "sim-service", which the first of them starts; with SIM_CLIENT_NO_THREAD inside sim_process(). They may call
+ *          anything here but sim_disconnect(); a call that waits (sim_service_call) for a service of the same client
+ *          times out.
  * Errors:  negative errno; sim_why() then holds one sentence.
  */
 #ifndef SIM_SERVICE_H
@@ -26,25 +27,25 @@
 extern "C" {
 #endif
 
-#define SIM_SERVICE_BODY_MAX (64u * 1024) /* bytes of a request or response: as a body, and as JSON on its way */
+#define SIM_SERVICE_BODY_MAX (64u * 1024) /* bytes of a request or response, both as a body and as JSON in transit */
 
 struct sim_service;
 struct sim_service_watcher;
 
 /* ---- offering ---- */
 
-/* One request, as the handler gets it. All of it is valid until the handler returns. */
+/* One request, as the handler receives it. All of it is valid until the handler returns. */
 struct sim_request {
-	const char *service;      /* its full name */
+	const char *service;      /* full name */
 	const void *body;         /* of the request type, checked; aligned to 64 */
-	size_t size;              /* bytes of it */
-	void *response;           /* SIM_SERVICE_BODY_MAX bytes, aligned to 64: T_init() over it; all zero before */
+	size_t size;              /* bytes at body */
+	void *response;           /* SIM_SERVICE_BODY_MAX zeroed bytes, aligned to 64: for T_init() */
 	size_t response_capacity; /* SIM_SERVICE_BODY_MAX */
-	size_t response_size;     /* to be set when the response has arrays or strings: sim_builder_size() */
-	char why[200];            /* with an error: may give the reason, in one sentence */
+	size_t response_size;     /* to be set if the response has arrays or strings: sim_builder_size() */
+	char why[200];            /* on error: optional reason, one sentence */
 };
 
-/* 0: `response` is the answer; a negative errno is the answer otherwise. */
+/* Returns 0: `response` is the answer; or a negative errno, which is then the answer. */
 typedef int (*sim_service_fn)(void *user, struct sim_request *req);
 
 struct sim_pending; /* a request that is answered later */
@@ -52,56 +53,59 @@ struct sim_pending; /* a request that is answered later */
 struct sim_service_options {
 	size_t size;             /* sizeof(struct sim_service_options) of the caller */
 	uint32_t queue;          /* requests that may wait while one is handled, 1..64; 0: 16 */
-	int64_t deadline_dur_ns; /* of wall time, from the request on, waiting included: 1 ms .. 1 h; 0: 5 s */
+	int64_t deadline_dur_ns; /* wall time from the request on, waiting included: 1 ms .. 1 h; 0: 5 s */
 };
 
 /*
- * Offer a service. o: NULL: defaults. type: keeps until destroy.
- * Returns: 0; -EINVAL bad name, type or option; -EEXIST somebody offers that name (sim_why() names it); -E2BIG a
- * definition is longer than 64 KiB; -EMFILE a limit of simd's; -ENOTCONN; -ENOMEM; -EAGAIN no thread could be started.
+ * Offers a service. o NULL: defaults. type is kept until sim_service_destroy().
+ * Returns: 0; -EINVAL bad name, type or option; -EEXIST the name is already offered (sim_why() says by which client);
+ * -E2BIG a definition is longer than 64 KiB; -EMFILE a limit of simd's; -ENOTCONN; -ENOMEM; -EAGAIN no thread could be
+ * started.
  */
 SIM_API SIM_MUST_CHECK int sim_service_offer(struct sim_client *c, const char *name,
 					     const struct sim_service_type *type, const struct sim_service_options *o,
 					     sim_service_fn fn, void *user, struct sim_service **ret);
 /*
- * Withdraw it: from now on the handler runs no more; waits for one that runs in another thread. Requests that wait are
- * answered with -EPIPE. Also from the handler. NULL is fine.
+ * Withdraws the service: the handler is not called again; waits for a handler that runs in another thread. Requests
+ * that wait are answered with -EPIPE. May be called in the handler. NULL is fine.
  */
 SIM_API void sim_service_destroy(struct sim_service *sv);
-/* 0: it is on offer; -ENOTCONN: disconnected from simd; else why simd did not take it again after its restart (-EEXIST). */
+/* 0: offered; -ENOTCONN: disconnected from simd; else why the restarted simd refused it (-EEXIST). */
 SIM_API int sim_service_state(const struct sim_service *sv);
 
 /*
- * Answer later, for a handler that would have to wait: called inside it, which then returns, whatever it returns, without an answer. The
- * service gets its next request when this one is answered, or its deadline has passed.
- * Returns: 0 and *ret, sim_service_answer(); -EINVAL not inside a handler of this client, or for the second time; -ENOMEM.
+ * Answers later, for a handler that would have to wait. Call it inside the handler, which then returns; what it returns
+ * is ignored. The service gets its next request when this one is answered, or its deadline has passed.
+ * Returns: 0 and *ret, for sim_service_answer(); -EINVAL not inside a handler of this client, or called twice; -ENOMEM.
  */
 SIM_API SIM_MUST_CHECK int sim_service_defer(struct sim_client *c, struct sim_pending **ret);
 /*
- * The answer, exactly once, before sim_disconnect(): result 0 and a response, or a negative errno and why (NULL: its usual text). Takes
- * p, also on failure. Thread: any. Returns: 0, also if nobody waits for it any more; -EINVAL, -EBADMSG, -EMSGSIZE the response does not hold:
- * that is the answer then.
+ * Answers a deferred request, exactly once, before sim_disconnect(): result 0 and a response, or a negative errno and
+ * why (NULL: its usual text). Takes p, also on failure. Thread: any.
+ * Returns: 0, also if the caller no longer waits; -EINVAL, -EBADMSG, -EMSGSIZE the response is invalid: the caller gets
+ * that errno.
  */
 SIM_API int sim_service_answer(struct sim_pending *p, int result, const char *why, const void *response, size_t size);
 
 /* ---- calling ---- */
 
 /*
- * Call and wait. response: a buffer aligned to 8 or what the type asks for. timeout_dur_ns of wall time; 0 or more than
- * the service's own deadline: that one.
- * Returns: 0 and *ret_size (may be NULL), or an answer of the list above; -EINVAL the request does not hold;
- * -EMSGSIZE it is longer than 64 KiB; -ENOBUFS the response does not fit into capacity.
+ * Calls a service and waits for the answer. response: a buffer aligned to 8, or as the type requires. timeout_dur_ns:
+ * wall time; 0, or more than the service's own deadline: that deadline.
+ * Returns: 0 and *ret_size (may be NULL), or an answer of the list above; -EINVAL the request is malformed; -EMSGSIZE
+ * it is longer than 64 KiB; -ENOBUFS the response does not fit into capacity.
  */
 SIM_API SIM_MUST_CHECK int sim_service_call(struct sim_client *c, const char *name, const struct sim_service_type *type,
 					    const void *request, size_t size, int64_t timeout_dur_ns, void *response,
 					    size_t capacity, size_t *ret_size);
 
-/* result 0: response of `size` bytes, borrowed; negative: why. */
+/* result 0: response has `size` bytes, borrowed; negative: why is the reason. */
 typedef void (*sim_answer_fn)(void *user, int result, const char *why, const void *response, size_t size);
 
 /*
- * Call without waiting. 0: fn runs exactly once, at the latest one second after the timeout or in sim_disconnect();
- * negative: it does not run. At most 32 may be unanswered (-EBUSY, as an answer).
+ * Calls a service without waiting. Returns 0: fn runs exactly once, at the latest one second after the timeout or in
+ * sim_disconnect(); negative: fn does not run. At most 32 calls may be unanswered; a further one is answered with
+ * -EBUSY.
  */
 SIM_API SIM_MUST_CHECK int sim_service_call_async(struct sim_client *c, const char *name,
 						  const struct sim_service_type *type, const void *request, size_t size,
@@ -109,18 +113,25 @@ SIM_API SIM_MUST_CHECK int sim_service_call_async(struct sim_client *c, const ch
 
 /* ---- what there is ---- */
 
-/* The type that a service has now: returns, sim_service_type_unref(). -ENOENT, -ENOTCONN. */
+/*
+ * Returns a reference to the type that the service has now; release it with sim_service_type_unref(). -ENOENT no such
+ * service, -ENOTCONN.
+ */
 SIM_API SIM_MUST_CHECK int sim_service_type_of(struct sim_client *c, const char *name,
 					       const struct sim_service_type **ret);
-SIM_API void sim_service_type_unref(const struct sim_service_type *type); /* only for what that returned; NULL is fine */
+/* only for types from sim_service_type_of(); NULL is fine */
+SIM_API void sim_service_type_unref(const struct sim_service_type *type);
 
-/* type NULL: no longer offered; else it is offered. Names are full ones. type: valid until that notification. */
+/*
+ * type NULL: the service is no longer offered; else it is offered, and type is valid until that notification. name: the
+ * full name.
+ */
 typedef void (*sim_service_watch_fn)(void *user, const char *name, const struct sim_service_type *type);
 
-/* Notify of all services, present and future; -ENOMEM, -EAGAIN. Of a bridge: those its rig lets it offer. */
+/* Calls fn for all services, present and future; for a bridge those that its rig lets it offer. -ENOMEM, -EAGAIN. */
 SIM_API SIM_MUST_CHECK int sim_service_watch(struct sim_client *c, sim_service_watch_fn fn, void *user,
 					     struct sim_service_watcher **ret);
-/* fn runs no more, not even to report that they end. Also from fn. NULL is fine. */
+/* fn is not called again, not even to report the end of services. May be called in fn. NULL is fine. */
 SIM_API void sim_service_watcher_destroy(struct sim_service_watcher *w);
 
 #ifdef __cplusplus

@@ -31,10 +31,10 @@ extern "C" {
 #define SIM_TYPE_NAME_MAX 63 /* characters of a type's name, "pkg/Name" */
 
 enum sim_slot_flag {
-	SIM_SLOT_DISPATCH = 1u << 0,    /* bridges are to get it; simd answers with one completion */
+	SIM_SLOT_DISPATCH = 1u << 0,    /* for bridges too; simd answers with one completion */
 	SIM_SLOT_CLOCK_STALE = 1u << 1, /* stamped while the clock page had no writer */
-	SIM_SLOT_PROBE = 1u << 2,       /* libsimclient asks whether simd hears it; subscribers never see it */
-	SIM_SLOT_LATCHED = 1u << 3,     /* of a publisher with SIM_PUB_LATCH: it holds until that one's next message */
+	SIM_SLOT_PROBE = 1u << 2,       /* libsimclient tests whether simd receives it; subscribers never see it */
+	SIM_SLOT_LATCHED = 1u << 3,     /* from a publisher with SIM_PUB_LATCH: valid until its next message */
 };
 
 struct sim_slot {
@@ -67,10 +67,10 @@ SIM_INLINE void *sim_slot_body_mut(struct sim_slot *s)
 }
 
 /*
- * A message as it was received. Its publisher can write into the slot even now, so the header is a copy, taken and
- * checked once, and body_size is what every reader goes by: it lies within the slot, whatever is written there later.
- * The body is read in place, through the accessors of its type, which take body_size and trust nothing in it.
- * Owned by whoever handed it out (a subscriber, a lane), valid until it is released.
+ * A message as it was received. Its publisher can still write into the slot, so the header is a copy, taken and checked
+ * once, and every reader goes by body_size: it lies within the slot, whatever is written there later. The body is read
+ * in place, through the accessors of its type, which take body_size and check all that they read. Owned by the
+ * subscriber or lane that handed it out, valid until it is released.
  */
 struct sim_message {
 	struct sim_slot header; /* magic, version, type and size have been checked; frame_id ends within its room */
@@ -78,7 +78,7 @@ struct sim_message {
 	size_t body_size;       /* valid bytes at body, header.body_size */
 };
 
-/* For languages that know no struct of C. */
+/* For languages that cannot read C structs. */
 SIM_INLINE const void *sim_message_body(const struct sim_message *m)
 {
 	return m->body;

@@ -24,14 +24,19 @@ enum sim_subscriber_flag {
 };
 
 struct sim_subscriber_options {
-	size_t size;    /* sizeof(struct sim_subscriber_options) of the caller */
-	unsigned depth; /* queue capacity 1..256; 0: 16. Where memory is short it has less, which changes with what there is: sim_subscriber_depth(). The oldest is dropped when full */
-	unsigned flags; /* enum sim_subscriber_flag */
-	int64_t spin_dur_ns; /* sim_wait() polls that long before it sleeps; 0: never. Costs a core while it spins */
+	size_t size; /* sizeof(struct sim_subscriber_options) of the caller */
+	/*
+	 * queue capacity 1..256; 0: 16. When full, the oldest is dropped. Where memory is short the queue is smaller,
+	 * and its size may change: sim_subscriber_depth()
+	 */
+	unsigned depth;
+	unsigned flags;      /* enum sim_subscriber_flag */
+	int64_t spin_dur_ns; /* sim_wait() polls that long before it sleeps, which keeps a core busy; 0: never */
 };
 
 /*
- * type NULL: any (see sim_slot.type_hash and sim_channel_type()); keeps until destroy. The channel need not exist yet.
+ * Subscribes to a channel, which need not exist yet. type NULL: any (see sim_slot.type_hash and sim_channel_type());
+ * kept until the subscriber is destroyed.
  * Returns: 0; -EINVAL; -EMEDIUMTYPE the channel exists with another type; -EMFILE no port left; -ENOTCONN.
  */
 SIM_API SIM_MUST_CHECK int sim_subscribe(struct sim_client *c, const char *channel, const struct sim_type *type,
@@ -39,23 +44,27 @@ SIM_API SIM_MUST_CHECK int sim_subscribe(struct sim_client *c, const char *chann
 SIM_API void sim_subscriber_destroy(struct sim_subscriber *s); /* releases what is held; NULL is fine */
 
 /*
- * Take the oldest queued message; release it with sim_release(). Slots with a foreign magic, version,
- * type or size are released and counted, never handed out.
- * Returns: 0; -EAGAIN none; -ENOBUFS 256 are held; -EBUSY; -ENOMEM; -ESTALE for a moment after a restart.
+ * Takes the oldest queued message; release it with sim_release(). Slots with a foreign magic, version, type or size are
+ * released and counted, never handed out.
+ * Returns: 0; -EAGAIN the queue is empty; -ENOBUFS 256 messages are held; -EBUSY; -ENOMEM; -ESTALE for a moment after a
+ * restart.
  */
 SIM_API SIM_MUST_CHECK int sim_take(struct sim_subscriber *s, const struct sim_message **ret);
 SIM_API int sim_release(struct sim_subscriber *s, const struct sim_message *m);
 
-/* Wait until something can be taken: 1, or 0 on time-out (timeout_dur_ns < 0: for ever), -EBUSY, -ENOTCONN once failed for good. Wall time. */
+/*
+ * Waits until a message can be taken. Returns: 1; 0 timed out (timeout_dur_ns of wall time, < 0: for ever); -EBUSY;
+ * -ENOTCONN once the client has failed for good.
+ */
 SIM_API SIM_MUST_CHECK int sim_wait(struct sim_subscriber *s, int64_t timeout_dur_ns);
 /*
- * The sim_wait() that is under way, or the next one, returns 0 at once, unless there is something to take. Any thread, the subscriber's
- * included; s must not be destroyed meanwhile.
+ * Makes the sim_wait() that is under way, or the next one, return 0 at once, unless a message can be taken. Any thread,
+ * the subscriber's included; s must not be destroyed meanwhile.
  */
 SIM_API void sim_wait_cancel(struct sim_subscriber *s);
-/* Readable when something can be taken (SIM_SUB_FD); poll only, drain until -EAGAIN. -EINVAL without the flag. */
+/* Readable when a message can be taken (SIM_SUB_FD); poll only, and take until -EAGAIN. -EINVAL without the flag. */
 SIM_API int sim_subscriber_fd(const struct sim_subscriber *s);
-/* Messages that its queue holds: as many as were asked for, or as there was memory for. Any thread. */
+/* Messages that its queue holds: as many as were asked for, or as memory allowed. Any thread. */
 SIM_API uint32_t sim_subscriber_depth(const struct sim_subscriber *s);
 
 struct sim_subscriber_stats {
@@ -65,18 +74,21 @@ struct sim_subscriber_stats {
 };
 SIM_API void sim_subscriber_stats(const struct sim_subscriber *s, struct sim_subscriber_stats *ret);
 
-/* The channel's type as simd knows it; returns a reference (sim_type_unref()). -ENOENT: nobody has advertised it. */
+/*
+ * Returns a reference to the channel's type as simd knows it (sim_type_unref()). -ENOENT: the channel was never
+ * advertised.
+ */
 SIM_API SIM_MUST_CHECK int sim_channel_type(struct sim_client *c, const char *channel, const struct sim_type **ret);
 
-/* Reader: the latest `depth` messages, all of one stretch of the clock: a jump (sim/clock.h) clears it. */
+/* Reader: the latest `depth` messages, all of one clock generation: a jump (sim/clock.h) clears it. */
 SIM_API SIM_MUST_CHECK int sim_reader_create(struct sim_client *c, const char *channel, const struct sim_type *type,
 					     unsigned depth, struct sim_reader **ret);
 SIM_API void sim_reader_destroy(struct sim_reader *r);
-/* Take in what has arrived. Returns how many messages are new. */
+/* Receives what has arrived. Returns how many messages are new. */
 SIM_API int sim_reader_observe(struct sim_reader *r);
 /* i-th latest (0 = newest) of what was observed; NULL when there are fewer. Borrows until the next observe. */
 SIM_API const struct sim_message *sim_reader_get(const struct sim_reader *r, unsigned i);
-/* Wait for something new, then observe. As sim_wait(). */
+/* Waits for a new message, then observes. As sim_wait(). */
 SIM_API SIM_MUST_CHECK int sim_reader_wait(struct sim_reader *r, int64_t timeout_dur_ns);
 
 #ifdef __cplusplus

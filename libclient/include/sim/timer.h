@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Timers in simulated time: they stand still in pause, follow scale, and fire after a step as after any other
- * passing of time.
+ * Timers in simulated time: they stand still while time is paused, follow its scale, and fire after a step as well.
  *
  * Periodic timers keep their phase: due times are start + k x period, exactly. A timer that was held up (a slow
- * callback, a long step) fires once for all the periods that it missed, and reports how many. Jumps are as for timers of
- * ROS 2: forward past the due time it fires once; back before its last call it is due one period after the
- * new time; back by less it keeps its due time.
+ * callback, a long step) fires once for all the periods that it missed, and reports how many. Jumps are handled as for
+ * timers of ROS 2: after a jump forward past the due time the timer fires once; after a jump back before its last call
+ * it is due one period after the new time; after a shorter jump back it keeps its due time.
  *
  * Callbacks run one at a time: on the client's thread "sim-timer"; with SIM_CLIENT_NO_THREAD inside sim_process();
  * while the client takes part in steps inside sim_step_wait(), in the order of their due times, so that what they
@@ -31,23 +30,24 @@ enum sim_timer_flag {
 struct sim_timer_event {
 	struct sim_clock_sample now;
 	int64_t due_sim_ns; /* when it should have fired, <= now.sim_ns */
-	uint64_t missed;    /* further periods that had passed as well */
+	uint64_t missed;    /* further periods that had passed by then */
 };
 
 typedef void (*sim_timer_fn)(void *user, const struct sim_timer_event *event);
 
 /*
- * First due one period (> 0) of simulated time from now. The callback may start, stop and destroy timers, this one too.
+ * Creates a timer that is first due one period (> 0) of simulated time from now. The callback may start, stop and
+ * destroy timers, this one too.
  * Returns: 0; -EINVAL; -ENOMEM; -EAGAIN no thread could be started.
  */
 SIM_API SIM_MUST_CHECK int sim_timer_create(struct sim_client *c, int64_t period_dur_ns, unsigned flags,
 					    sim_timer_fn fn, void *user, struct sim_timer **ret);
 
-/* From now on the callback runs no more: waits for one that runs in another thread. NULL is fine. */
+/* The callback is not called again; waits for one that runs in another thread. NULL is fine. */
 SIM_API void sim_timer_destroy(struct sim_timer *t);
 
 SIM_API void sim_timer_stop(struct sim_timer *t);
-/* Due one period from now, also if it ran. */
+/* The timer is due one period from now, even if it was running. */
 SIM_API void sim_timer_start(struct sim_timer *t);
 /* Simulated time until it fires, 0: due; INT64_MAX: stopped. */
 SIM_API int64_t sim_timer_left(const struct sim_timer *t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Words that cross interfaces: reasons, time sources, bridge states. X-macros, so that a name, a
- * number and a text can never drift apart. Numbers are ABI: append only.
+ * Names that cross interfaces: reasons, time sources, bridge states. X-macros keep each name, number and text together.
+ * The numbers are ABI: append only.
  */
 #ifndef SIM_TYPES_H
 #define SIM_TYPES_H
@@ -20,9 +20,8 @@ extern "C" {
 #define SIM_MUST_CHECK
 #endif
 
-/* Columns make the tables readable. */
 /* clang-format off */
-/* Why a message was refused or its completion is false. A counter is kept for each, per publisher. */
+/* Why a message was refused, or completed with ok == false. Each publisher counts each reason. */
 #define SIM_REASONS(X) \
 	X(NONE,         0, "none",         "delivered") \
 	X(PAUSED,       1, "paused",       "simulated time is paused") \
@@ -83,16 +82,16 @@ enum sim_bridge_status {
 
 /* clang-format on */
 
-/* Names as they appear in JSON and on screens; "?" for an unknown number. Static strings. */
+/* Names as in JSON and on screens; "?" for an unknown number. Static strings. */
 SIM_API const char *sim_reason_name(enum sim_reason reason);
 SIM_API const char *sim_reason_text(enum sim_reason reason);
 SIM_API const char *sim_time_source_name(enum sim_time_source source);
 SIM_API const char *sim_bridge_status_name(enum sim_bridge_status status);
 
 /*
- * Text of a negative errno as this library uses it. sim_why() is the sentence that belongs to the
- * calling thread's last failed call: what failed, where, and what to do; "" if there was none.
- * Valid until the thread's next call into the library.
+ * sim_strerror(): the text of a negative errno, as this library uses it. sim_why(): a sentence about the calling
+ * thread's last failed call: what failed, where, and what to do; "" if no call has failed. Valid until the thread's
+ * next call into the library.
  */
 SIM_API const char *sim_strerror(int err);
 SIM_API const char *sim_why(void);

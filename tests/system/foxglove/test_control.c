@@ -189,12 +189,12 @@ static void may_only_look(const char *more)
 	assert_null(strstr(p->line, "clientPublish"));
 	assert_non_null(strstr(p->line, "\"control\":\"false\""));
 	watcher_say(p, "publish /cmd lgsvl_msgs/msg/VehicleControlData json [\"\",{\"acceleration_pct\":1}]");
-	watcher_hears_of(p, "status 2 advertise: this connection may only look", "token");
-	watcher_hears(p, "status 2 this connection may only look"); /* the message itself */
+	watcher_hears_of(p, "status 2 advertise: this connection is read-only", "token");
+	watcher_hears(p, "status 2 this connection is read-only"); /* the message itself */
 	watcher_say(p, "call /simd/PauseClock {}");
-	watcher_hears(p, "status 2 this connection may only look");
+	watcher_hears(p, "status 2 this connection is read-only");
 	watcher_say(p, "set a [{\"name\":\"/clock/paused\",\"value\":true}]");
-	watcher_hears(p, "status 2 setParameters: this connection may only look");
+	watcher_hears(p, "status 2 setParameters: this connection is read-only");
 	watcher_end(p);
 }
 

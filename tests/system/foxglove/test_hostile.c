@@ -102,7 +102,7 @@ TEST_WITH(other_protocols_are_refused, up, down)
 	is_let_in(HERE "Sec-WebSocket-Protocol: chat\r\n", false);
 	is_let_in(HERE "Sec-WebSocket-Protocol: foxglove.websocket.v1\r\n", true);
 	is_let_in(HERE "Sec-WebSocket-Protocol: foxglove.sdk.v1, foxglove.websocket.v1\r\n", true);
-	host_wait_log(&line_host, "it asks for no sub-protocol of Foxglove");
+	host_wait_log(&line_host, "it requests no sub-protocol of Foxglove");
 }
 
 /* ---- the page ---- */
@@ -140,9 +140,9 @@ static void is_answered(const char *op, const char *with)
 
 TEST_WITH(nonsense_is_answered, up, down)
 {
-	is_answered("", "this is no object in JSON");
-	is_answered("[]", "this is no object in JSON: something else");
-	is_answered("{\"op\":\"subscribe\",\"op\":\"subscribe\"}", "this is no object in JSON");
+	is_answered("", "this is not a JSON object");
+	is_answered("[]", "this is not a JSON object: something else");
+	is_answered("{\"op\":\"subscribe\",\"op\":\"subscribe\"}", "this is not a JSON object");
 	is_answered("{}", "there is no operation \\\"\\\"");
 	is_answered("{\"op\":7}", "there is no operation");
 	is_answered("{\"op\":\"<script>alert(1)</script>\"}", "<script>alert(1)");
@@ -159,7 +159,7 @@ TEST_WITH(nonsense_is_answered, up, down)
 		"{\"op\":\"subscribe\",\"subscriptions\":[{\"id\":1,\"channelId\":106},{\"id\":1,\"channelId\":105}]}",
 		"the id is another subscription's");
 	is_answered("{\"op\":\"unsubscribe\",\"subscriptionIds\":[3,\"x\",null]}", "there is no such subscription");
-	is_answered("{\"op\":\"subscribe\",\"subscriptions\":7}{", "this is no object in JSON");
+	is_answered("{\"op\":\"subscribe\",\"subscriptions\":7}{", "this is not a JSON object");
 	is_answered("{\"op\":\"fetchAsset\",\"uri\":\"package://a/b\"}", "must be a whole number");
 	is_answered("{\"op\":\"fetchAsset\",\"uri\":\"package://a/b\",\"requestId\":3}",
 		    "no folder of the rig's option");
@@ -179,9 +179,9 @@ TEST_WITH(binary_nonsense_is_answered, up, down)
 	raw_frame(fd, 0x82, what[2], 2);
 	assert_true(raw_hears(fd, "there is no binary operation 9"));
 	raw_frame(fd, 0x82, what[1], 2);
-	assert_true(raw_hears(fd, "this connection may only look"));
+	assert_true(raw_hears(fd, "this connection is read-only"));
 	raw_frame(fd, 0x82, what[3], 13);
-	assert_true(raw_hears(fd, "this connection may only look"));
+	assert_true(raw_hears(fd, "this connection is read-only"));
 	close(fd);
 }
 
@@ -227,7 +227,7 @@ TEST_WITH(who_reads_no_answers_is_put_out, up, down)
 	snprintf(op + n, sizeof(op) - n, "]}");
 	raw_text(fd, op); /* ten thousand complaints and more */
 	raw_text(fd, op);
-	host_wait_log(&line_host, "asks more than it reads the answers of");
+	host_wait_log(&line_host, "does not read its answers");
 	raw_await_close(fd);
 	close(fd);
 }
@@ -374,7 +374,7 @@ TEST_WITH(more_clients_than_it_takes, up, down)
 		n += fd[i] >= 0;
 	}
 	assert_int_equal(n, 64);
-	host_wait_log(&line_host, "there are 64 clients");
+	host_wait_log(&line_host, "the maximum of 64 clients is connected");
 	for (int i = 0; i < 80; i++)
 		if (fd[i] >= 0)
 			close(fd[i]);

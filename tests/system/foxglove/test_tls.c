@@ -48,7 +48,7 @@ TEST(elsewhere_it_is_tls_and_the_token)
 	w = watcher_start(url, "foxglove.sdk.v1");
 	watcher_hears(w, "error ");
 	watcher_end(w);
-	host_wait_log(&line_host, "it has no token, or another one (options.token_file)");
+	host_wait_log(&line_host, "it has no token, or a wrong one (options.token_file)");
 	snprintf(url, sizeof(url), "ws://127.0.0.1:%u/?token=" TOKEN, line_port); /* which is not for all to hear */
 	w = watcher_start(url, "foxglove.sdk.v1");
 	watcher_hears(w, "error ");

@@ -82,7 +82,7 @@ TEST(nothing_is_converted_for_nobody)
 	publish_imu(t, 1);
 	line_host.ops->close(line_bridge, t);
 	line_down();
-	host_wait_log(&line_host, "0 messages converted, 2 not, as nobody watched");
+	host_wait_log(&line_host, "0 messages converted, 2 not: no subscriber");
 }
 
 static struct sim_slot *a_frame(const char *child)
@@ -176,7 +176,7 @@ TEST(files_are_fetched_from_their_folder_alone)
 	watcher_say(p, "asset 3 package://car/link");
 	assert_non_null(strstr(watcher_hears(p, "asset 3 "), "it leads out of its folder"));
 	watcher_say(p, "asset 4 package://car/sub");
-	assert_non_null(strstr(watcher_hears(p, "asset 4 "), "it is no file"));
+	assert_non_null(strstr(watcher_hears(p, "asset 4 "), "it is not a file"));
 	watcher_say(p, "asset 5 file:///etc/passwd");
 	assert_non_null(strstr(watcher_hears(p, "asset 5 "), "no folder of the rig's option"));
 	watcher_end(p);

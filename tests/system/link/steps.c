@@ -352,7 +352,7 @@ void steps_log_is_that_of_one(const char *name)
 /* How often it has said so. */
 static unsigned gave_up(unsigned i)
 {
-	return machine_logged_times(&host[i], "not all of what another machine published");
+	return machine_logged_times(&host[i], "not all messages of another machine");
 }
 
 void steps_none_was_missed(void)

@@ -210,7 +210,7 @@ TEST_WITH(who_has_no_keys_is_kept_out, start, end)
 	make_two();
 	begin(0, true);
 	begin(1, false);
-	is_kept_out("machine b is there, and kept out: it has no keys of the authority in /tmp/keys");
+	is_kept_out("machine b was seen, and cannot link: it has no keys of the authority in /tmp/keys");
 }
 
 TEST_WITH(keys_of_another_authority_are_kept_out, start, end)
@@ -226,7 +226,7 @@ TEST_WITH(keys_of_another_authority_are_kept_out, start, end)
 	give(&m[1], "/tmp/other", "b");
 	begin(0, true);
 	begin(1, true);
-	is_kept_out("machine b is there, and kept out: it has no keys of the authority in /tmp/keys");
+	is_kept_out("machine b was seen, and cannot link: it has no keys of the authority in /tmp/keys");
 }
 
 /* ---- who speaks as another ---- */
@@ -309,7 +309,7 @@ TEST_WITH(nobody_speaks_as_another, start, end)
 	t = traffic_new("/none", 8, 8);
 	liar = machine_fork(&m[1], speak_as_c, NULL);
 	AWAIT(machine_logged(&m[0], "machine c is not linked: its keys are not those of a machine of that name"));
-	AWAIT(machine_logged(&m[0], "ignored: it speaks as a machine whose keys it does not have"));
+	AWAIT(machine_logged(&m[0], "ignored: its sender does not have the keys of the machine it names"));
 	assert_false(machine_logged(&m[0], "machine c is linked"));
 	finish(liar, 0);
 }
@@ -402,7 +402,7 @@ TEST_WITH(keys_that_are_not_right_are_refused_by_name, start, end)
 	make("/tmp/ca", "b", 0, 0);
 	make("/tmp/ca", "a", 0, 0);
 	give(&m[0], "/tmp/ca", "b");
-	is_refused("/tmp/keys are of host b, and this link is a: set options.host to b");
+	is_refused("/tmp/keys are for host b, but this machine is a: set options.host to b");
 	change("rm -r ../keys");
 	give(&m[0], "/tmp/ca", "a");
 	change("chmod 644 identity.key");
@@ -412,9 +412,9 @@ TEST_WITH(keys_that_are_not_right_are_refused_by_name, start, end)
 	change("cp /tmp/ca/a/identity.key . && cp /tmp/old/permissions_ca.pem .");
 	is_refused("/tmp/keys/governance.p7s is not signed by permissions_ca.pem there");
 	change("cp /tmp/ca/permissions_ca.pem . && cp /tmp/old/identity_ca.pem .");
-	is_refused("/tmp/keys/identity.pem is not of the authority of identity_ca.pem there");
+	is_refused("/tmp/keys/identity.pem is not signed by identity_ca.pem there");
 	change("cp /tmp/ca/identity_ca.pem . && sed -i s/b.partition/x/ permissions.p7s && sed -i 's,<partition>a<,<partition>b<,' permissions.p7s");
 	is_refused("/tmp/keys/permissions.p7s is not signed by permissions_ca.pem there");
 	change("head -c 70000 /dev/zero >identity.pem");
-	is_refused("/tmp/keys/identity.pem is no file of at most 64 KiB");
+	is_refused("/tmp/keys/identity.pem is not a regular file of at most 64 KiB");
 }

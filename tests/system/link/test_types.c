@@ -140,7 +140,7 @@ TEST_WITH(an_insecure_network_is_refused, NULL, end)
 			   "\"pools\":[{\"size\":\"4KiB\",\"count\":500}],\"rigs\":[{\"name\":\"rig\",\"bridges\":[{"
 			   "\"name\":\"link\",\"plugin\":\"link\",\"channels\":[\"*\"],"
 			   "\"options\":{\"interface\":\"10.0.0.1\",\"peers\":[\"10.0.0.2\"]}}]}]");
-	AWAIT(machine_logged(&m[0], "neither encrypted nor authenticated"));
+	AWAIT(machine_logged(&m[0], "neither encrypts nor authenticates"));
 	assert_int_equal(machine_sent(&m[0]), 0);
 	machine_simd_stop(&m[0]);
 }

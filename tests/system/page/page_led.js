@@ -73,7 +73,7 @@ module.exports = ({ assert, json, text, number, is }) => {
         ws.onopen = () => ws.send(head.buffer);
         ws.onmessage = (m) => typeof m.data === "string" && /only look/.test(m.data) && resolve(m.data);
       }));
-      assert.match(refused, /this connection may only look/);
+      assert.match(refused, /this connection is read-only/);
       const { clock } = await stack.call("GetClock");
       assert.deepStrictEqual([clock.paused, clock.scale], [false, 1]);
       stack.fine(page);

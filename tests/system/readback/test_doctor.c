@@ -50,8 +50,8 @@ TEST(without_drivers_it_says_what_to_install)
 {
 	setenv("VK_ICD_FILENAMES", "/nowhere/at/all.json", 1);
 	setenv("__EGL_VENDOR_LIBRARY_FILENAMES", "/nowhere/at/all.json", 1);
-	assert_non_null(strstr(finding("none by vulkan", "ok"), "install"));
-	assert_non_null(strstr(finding("none by gles", "ok"), "install"));
+	assert_non_null(strstr(finding("no GPU by vulkan", "ok"), "install"));
+	assert_non_null(strstr(finding("no GPU by gles", "ok"), "install"));
 	unsetenv("VK_ICD_FILENAMES");
 	unsetenv("__EGL_VENDOR_LIBRARY_FILENAMES");
 }

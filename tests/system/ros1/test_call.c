@@ -175,7 +175,7 @@ TEST_WITH(nodes_that_serve_what_they_must_not, setup, teardown)
 	ask(true);
 	fd = fake_accept(door);
 	fake_send(fd, "HTTP/1.1 400 Bad Request\r\n\r\n", 28);
-	expect_error(-EPROTO, "HTTP where TCPROS belongs");
+	expect_error(-EPROTO, "HTTP instead of TCPROS");
 	close(fd);
 	ask(true);
 	fd = fake_accept(door);

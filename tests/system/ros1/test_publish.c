@@ -167,7 +167,7 @@ TEST_WITH(for_apollo_it_is_protobuf, setup, teardown)
 	host_wait_log(&h, "/camera: sim/Image goes out as sensor_msgs/Image");
 	host_wait_log(&h, "/second: sim/CorrectedImu goes out as pb_msgs/Imu");
 	assert_int_equal(h.ops->open(b, &again, &none), -EINVAL);
-	host_wait_log(&h, "/other/can: it would go out as /apollo/canbus/chassis, as channel /vehicle/can does");
+	host_wait_log(&h, "/other/can: it would be published as /apollo/canbus/chassis, like channel /vehicle/can");
 	AWAIT(fake_master_calls(&master, "registerPublisher", "/apollo/canbus/chassis"));
 	port = fake_request_topic(&master, "/apollo/canbus/chassis");
 	fd = subscriber(port, "/apollo/canbus/chassis", "d6a21658031a6a4615858d76f8b5178e", "pb_msgs/Chassis", 0);
@@ -425,7 +425,7 @@ TEST_WITH(who_is_slow_delays_nobody, setup, teardown)
 		assert_true(i >= 1 && i <= (ptrdiff_t)IMAGES && s[i]);
 		goes_back(&s[i]);
 	}
-	host_wait_log(&h, "; dropped, as they are slow: /listener on /camera 5");
+	host_wait_log(&h, "; messages dropped for slow subscribers: /listener on /camera 5");
 	expect_image(slow, 1);
 	expect_image(slow, IMAGES - 1);
 	expect_image(slow, IMAGES);
@@ -797,11 +797,11 @@ TEST(what_cannot_come_in_is_named)
 	subscribe_is("{\"/a\":{\"channel\":\"/a\",\"definition\":\"/x.msg\"}}", "\"definition\" needs a \"type\"");
 	subscribe_is("{\"/a\":{\"channel\":\"/a\",\"type\":\"Thing\"}}", "\"Thing\" is not of the form package/Name");
 	subscribe_is("{\"/a\":{\"channel\":\"/a\",\"type\":\"sensor_msgs/Imu\",\"as\":\"sim/Imu\",\"raw\":true}}",
-		     "\"raw\" is as it comes, and \"as\" another type");
+		     "\"raw\" and \"as\" exclude each other");
 	subscribe_is("{\"/a\":{\"channel\":\"/a\",\"type\":\"pb_msgs/Imu\",\"as\":\"sim/CanBus\"}}",
-		     "no such type is made of pb_msgs/Imu");
+		     "that type cannot be made from pb_msgs/Imu");
 	subscribe_is("{\"/a\":{\"channel\":\"/a\",\"type\":\"pb_msgs/Monitor\"}}",
-		     "pb_msgs/Monitor: nothing of simd's is made of this message, and Apollo 5 has none of that name");
+		     "pb_msgs/Monitor: this message has no mapping, and Apollo 5 has no message of that name");
 	subscribe_is("{\"/a\":{\"channel\":\"/a\",\"type\":\"pb_msgs/LatencyStats\"}}",
 		     "Apollo 5 has several messages of that name");
 }

@@ -184,7 +184,7 @@ TEST_WITH(publishers_that_send_what_they_must_not, setup, teardown)
 	host_wait_log(&h, "; refused: 1, the last was /say: its publisher");
 	fd = fake_accept(door);
 	fake_send(fd, "HTTP/1.1 400 Bad Request\r\n\r\n", 28);
-	host_wait_log(&h, "HTTP where TCPROS belongs");
+	host_wait_log(&h, "HTTP instead of TCPROS");
 	expect_end(fd);
 	fd = talker(door);
 	fake_send(fd, "\xff\xff\xff\xff", 4); /* 4 GiB */
@@ -460,8 +460,7 @@ TEST_WITH(protobuf_of_apollo_is_learnt, setup, teardown)
 
 	up(options);
 	introduce("4a2f66ef6a7d1f6e9b6f4ad1b2a0fb9b", "pb_msgs/Monitor", "protobuf");
-	host_wait_log(&h,
-		      "pb_msgs/Monitor: nothing of simd's is made of this message, and Apollo 5 has none of that name");
+	host_wait_log(&h, "pb_msgs/Monitor: this message has no mapping, and Apollo 5 has no message of that name");
 	introduce("d6a21658031a6a4615858d76f8b5178e", "pb_msgs/Chassis", "protobuf");
 	host_listen(&h, b, "/can");
 	fd = fake_accept(door);
@@ -501,13 +500,13 @@ TEST_WITH(what_contradicts_the_rig_is_refused, setup, teardown)
 	host_wait_log(&h, "there is no definition of this type");
 	introduce(MD5_THING, "car_msgs/Thing", "");
 	introduce("00000000000000000000000000000000", "car_msgs/Thing", THING HEADER);
-	host_wait_log(&h, "for the hash of its car_msgs/Thing, whose definition has " MD5_THING);
+	host_wait_log(&h, "for car_msgs/Thing, but the definition has " MD5_THING);
 	introduce(MD5_THING, "car_msgs/Thing", "wstring text\n");
 	host_wait_log(&h, "its definition cannot be read: ");
 	introduce(MD5_THING, "car_msgs/Thing", THING HEADER);
 	host_listen(&h, b, "/thing");
 	assert_int_equal(count("and it is not known here"), 1); /* it was so twice: an empty one is none */
-	assert_int_equal(count("whose definition has d41d8"), 0);
+	assert_int_equal(count("but the definition has d41d8"), 0);
 	fd = fake_accept(door);
 	fake_field(fd, "topic");
 	fake_introduce(fd, "d41d8cd98f00b204e9800998ecf8427e", "car_msgs/Thing", "");

@@ -389,7 +389,7 @@ TEST(commands_come_in)
 	assert_int_equal(status, 0);
 	ops->destroy(b);
 	assert_non_null(
-		strstr(f.log, "gear: a message is dropped: a number in it is not one that the command has (1 so far)"));
+		strstr(f.log, "gear: a message is dropped: a number in it is not valid for the command (1 so far)"));
 }
 
 /* Of this process alone, KiB. */
@@ -750,7 +750,7 @@ TEST(wrong_subscriptions_are_named)
 		  "options.subscribe[\"/image\"]: \"JointState\" is not of the form package/Name" },
 		{ "{\"gear\":{" GEAR ",\"channel\":\"gear\"}}",
 		  "options.subscribe[\"gear\"]: \"gear\" is not the name of a topic: words of letters, digits and '_', "
-		  "none with a digit first in ROS 2, each behind a '/', 247 bytes in all at most" },
+		  "none with a digit first in ROS 2, each after a '/', at most 247 bytes in all" },
 		{ "{\"/gear\":{" GEAR "}}", "options.subscribe[\"/gear\"]: \"channel\" is missing" },
 		{ "{\"/gear\":{\"channel\":\"gear\",\"definition\":\"/x\"}}",
 		  "options.subscribe[\"/gear\"]: \"definition\" needs a \"type\"" },

@@ -364,7 +364,7 @@ TEST(what_is_malformed_stays_out)
 		host_next_drop(&h);
 	h.ops->destroy(b);
 	stop(&p);
-	assert_non_null(strstr(h.log, "gear: a message is dropped: it is too large, or a text in it (4 so far)"));
+	assert_non_null(strstr(h.log, "gear: a message is dropped: it, or a string in it, is too large (4 so far)"));
 	assert_non_null(strstr(h.log, "gear: a message is dropped: it is big-endian, or no plain CDR (8 so far)"));
 	assert_non_null(strstr(h.log, "control: a message is dropped: it holds a NaN or an infinity (2 so far)"));
 }

@@ -340,7 +340,7 @@ TEST_WITH(without_a_projection_there_is_no_fix_but_by_an_origin, NULL, stack_swe
 	expect(drive("150", "--origin", "-33.86,151.2"), 0, NULL);
 	assert_true(check_fixes(&l, SIM_GPS_STATUS_FIX, -33.86, 151.2) > 0);
 	assert_true(drain(l.tf_static) > 0);
-	expect(drive("150", "--origin", "198.4,20"), 2, "is no place on the earth");
+	expect(drive("150", "--origin", "198.4,20"), 2, "is not a position on the earth");
 	line_close(&l);
 }
 

@@ -244,10 +244,10 @@ TEST_WITH(the_socket_s_group_is_the_memory_s, NULL, stack_sweep)
 	snprintf(text, sizeof(text), "{" STACK_POOLS ",\"socket\":{\"group\":\"%s\"}}", g->gr_name);
 	write_file(text);
 	r = stack_run(argv);
-	if (r->code != 78 || !strstr(r->err, "socket.group: the memory of iox-roudi is open to simd's group"))
+	if (r->code != 78 || !strstr(r->err, "socket.group: only simd's group"))
 		fail_msg("%d, \"%s\"", r->code, r->err);
 	r = stack_run(check);
-	if (r->code != 1 || !strstr(r->err, F "socket.group: the memory of iox-roudi is open to simd's group"))
+	if (r->code != 1 || !strstr(r->err, F "socket.group: only simd's group"))
 		fail_msg("%d, \"%s\"", r->code, r->err);
 	g = getgrgid(getegid());
 	assert_non_null(g);

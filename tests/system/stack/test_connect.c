@@ -406,7 +406,7 @@ TEST_WITH(a_stranger_speaks_in_simds_name, NULL, stack_sweep)
 	assert_int_equal(sendto(fd, text, (size_t)n + 1, 0, (const struct sockaddr *)&a, sizeof(a)), n + 1);
 	close(fd);
 	AWAIT(stack_life() > life);
-	assert_true(stack_said("spoke to it in simd's name") || stack_said("simd's own ports are gone"));
+	assert_true(stack_said("sent messages to it in simd's name") || stack_said("simd's own ports are gone"));
 	ok = p->ok;
 	AWAIT(p->ok > ok + 20);
 	peer_join(p, pid);

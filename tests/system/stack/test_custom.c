@@ -175,7 +175,8 @@ TEST_WITH(seen_by_tools, setup, stack_sweep)
 	assert_int_equal(system("echo '<package/>' >/tmp/out-ros/sim_msgs/package.xml"), 0);
 	r = stack_ctl("type", "show", "sim/Imu", "--out", "/tmp/out-ros", NULL);
 	assert_int_equal(r->code, 0);
-	assert_non_null(strstr(r->err, "/tmp/out-ros/sim_msgs/package.xml is not from here and stays as it is"));
+	assert_non_null(
+		strstr(r->err, "/tmp/out-ros/sim_msgs/package.xml was not written by simctl and is not changed"));
 	assert_int_equal(system("[ \"$(cat /tmp/out-ros/sim_msgs/package.xml)\" = '<package/>' ]"), 0);
 	assert_int_equal(stack_ctl("type", "show", "example/Nothing", NULL)->code, 1);
 	assert_int_equal(stack_ctl("type", "show", "sim/Imu", "--out", "/proc/nowhere", NULL)->code, 1);

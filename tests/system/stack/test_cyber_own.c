@@ -387,7 +387,7 @@ TEST_WITH(what_has_no_definition_is_named, NULL, sweep)
 		const char *more, *says;
 	} cases[] = {
 		{ "\"type\":\"apollo.routing.Nobody\"", "type \"apollo.routing.Nobody\" is not one" },
-		{ "\"type\":\"a.B\",\"definition\":\"/tmp/none.proto\"", "it is not there, or is too large" },
+		{ "\"type\":\"a.B\",\"definition\":\"/tmp/none.proto\"", "the file is missing or too large" },
 		{ "\"type\":\"a.C\",\"definition\":\"/tmp/a.proto\"", "its definition does not have a.C" },
 		{ "\"type\":\"a.B\",\"definition\":\"a.proto\"", "the path of a .proto file begins with /" },
 		{ "\"type\":\"a.B\",\"definition\":\"/tmp/bad.proto\"", "bad.proto:2: " },

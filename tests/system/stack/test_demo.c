@@ -485,7 +485,7 @@ TEST_FULL_WITH(components_stop_it_for_people, NULL, sweep)
 {
 	stops_for_people("perception");
 	assert_true(file_has(OUT "/simd.log", "3 components run in simulation"));
-	assert_false(file_has(OUT "/simd.log", "nobody writes"));
+	assert_false(file_has(OUT "/simd.log", "no process publishes"));
 	assert_true(
 		file_has(OUT "/bridges.json", "\"wait_for\":[\"lidar-top\",\"chain\",\"logging\"]")); /* the log, too */
 }

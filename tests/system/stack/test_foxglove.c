@@ -133,7 +133,7 @@ TEST_WITH(the_clock_is_led, NULL, sweep)
 	watcher_say(w, "call /simd/SetScale {\"speed\":1}");
 	watcher_hears_of(w, "failed /simd/SetScale ", "speed");
 	watcher_say(w, "call /simd/ResumeClock [1]");
-	watcher_hears_of(w, "failed /simd/ResumeClock ", "the request is no object in JSON");
+	watcher_hears_of(w, "failed /simd/ResumeClock ", "the request is not a JSON object");
 	watcher_say(w, "call /simd/ResumeClock {}");
 	watcher_hears_of(w, "answer /simd/ResumeClock json ", "\"paused\":false");
 	watcher_end(w);

@@ -195,7 +195,7 @@ TEST_WITH(a_hung_recorder_stops_nobody, NULL, stack_sweep)
 	assert_true(p->reasons[SIM_REASON_BRIDGE_SLOW] > 0);
 	assert_non_null(strstr(stack_ctl("bridge", "info", "b", NULL)->out, "stalled"));
 	assert_non_null(strstr(stack_ctl("doctor", NULL)->out, "b is stalled"));
-	assert_non_null(strstr(stack_ctl("doctor", NULL)->out, "(bridge-slow): it was silent"));
+	assert_non_null(strstr(stack_ctl("doctor", NULL)->out, "(bridge-slow): it did not answer"));
 	assert_int_equal(stack_bridge("a", "failed"), 0);
 	stop_load(p, pid);
 }

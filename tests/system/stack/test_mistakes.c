@@ -68,7 +68,7 @@ TEST_WITH(a_name_that_is_near_is_named, setup, teardown)
 	     "simctl: no channel is called \"/car/lidar/top.linear_acceleration.x\"; did you mean `simctl echo "
 	     "/car/lidar/top --field 'linear_acceleration.x'`?\n");
 	says(stack_ctl("echo", "lidar/top.colour", "--once", NULL), 1,
-	     "top.colour: nobody has published a channel of that name");
+	     "top.colour: no client has published a channel of that name");
 	says(stack_ctl("info", "top", NULL), 1, "; did you mean /car/lidar/top?\n");
 	says(stack_ctl("delay", "/lidar/top", "-n", "1", NULL), 1, "; did you mean /car/lidar/top?\n");
 	says(stack_ctl("info", "foo", NULL), 1, "; `simctl list` shows those there are\n");
@@ -166,7 +166,7 @@ TEST_WITH(a_socket_that_is_none_is_named, setup, teardown)
 	assert_non_null(
 		strstr(stack_ctl("version", "--socket", STACK_CONF, NULL)->out, " is a plain file, not a socket"));
 	stack_kill(simd);
-	says(stack_ctl("list", NULL), 1, "that simd has ended; start it again\n");
+	says(stack_ctl("list", NULL), 1, "simd has ended; start it again\n");
 }
 
 /* sensor_minimal: 100 Hz of /car/my_imu */

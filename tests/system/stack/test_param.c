@@ -121,7 +121,7 @@ TEST_WITH(a_lidar_turns_faster_while_it_runs, setup_lidar, stack_sweep)
 	said(stack_ctl("param", "set", "lidar", "frequency", "200", NULL), 1, "",
 	     "parameter frequency: 200 is more than 100, the most that it may be");
 	said(stack_ctl("param", "set", "lidar", "beams", "8", NULL), 1, "", "beams is read-only");
-	said(stack_ctl("param", "list", "lidar", NULL), 0, "[Hz] turns a second", "");
+	said(stack_ctl("param", "list", "lidar", NULL), 0, "[Hz] turns per second", "");
 	said(stack_ctl("param", "get", "lidar", "columns", NULL), 0, "64\n", "");
 	said(stack_ctl("param", "list", NULL), 0, "/car/lidar", "");
 	sim_subscriber_destroy(clouds);
@@ -194,19 +194,19 @@ TEST_WITH(values_are_typed_as_their_parameter_says, setup, stack_sweep)
 
 	said(stack_ctl("param", "set", "motor", "on", "true", NULL), 0, "true\n", "");
 	said(stack_ctl("param", "set", "motor", "on", "7", NULL), 1, "",
-	     "parameter on is a bool, and \"7\" is none; write true or false");
+	     "parameter on is a bool, which \"7\" is not; write true or false");
 	said(stack_ctl("param", "set", "motor", "gear", "--", "-9223372036854775808", NULL), 0,
 	     "-9223372036854775808\n", "");
 	assert_int_equal(sim_params_get_int(p, "gear", &i), 0);
 	assert_true(i == INT64_MIN);
 	said(stack_ctl("param", "set", "motor", "gear", "7", NULL), 1, "",
 	     "simctl: parameter gear: seven is taken\\x1b[31m\n");
-	said(stack_ctl("param", "set", "motor", "gear", "1.5", NULL), 1, "", "gear is an int, and \"1.5\" is none");
-	said(stack_ctl("param", "set", "motor", "gear", "9223372036854775808", NULL), 1, "", "is none");
+	said(stack_ctl("param", "set", "motor", "gear", "1.5", NULL), 1, "", "gear is an int, which \"1.5\" is not");
+	said(stack_ctl("param", "set", "motor", "gear", "9223372036854775808", NULL), 1, "", "is not");
 	said(stack_ctl("param", "set", "motor", "power", "0.30000000000000004", NULL), 0, "0.3\n", "");
 	assert_int_equal(sim_params_get_double(p, "power", &d), 0);
 	assert_true(d > 0.3 && d < 0.3000000000000001); /* no digit was lost */
-	said(stack_ctl("param", "set", "motor", "power", "nan", NULL), 1, "", "is none");
+	said(stack_ctl("param", "set", "motor", "power", "nan", NULL), 1, "", "is not");
 	said(stack_ctl("param", "get", "motor", "label", NULL), 0, "a\\x1b[31mb\n", "");
 	said(stack_ctl("param", "set", "motor", "label", "two words", NULL), 0, "two words\n", "");
 	said(stack_ctl("--json", "param", "get", "motor", "label", NULL), 0,
@@ -226,7 +226,7 @@ TEST_WITH(names_that_are_near_are_offered, setup, stack_sweep)
 	struct sim_params *p;
 
 	said(stack_ctl("param", "list", "motor", NULL), 1, "",
-	     "simctl: there is no node \"motor\" that answers; no node offers list_parameters at present\n");
+	     "simctl: no node \"motor\" answers; no node offers list_parameters at present\n");
 	p = motor();
 	said(stack_ctl("param", "get", "moter", "gear", NULL), 1, "", "did you mean /car/motor?");
 	said(stack_ctl("param", "list", "/car/moto", NULL), 1, "", "did you mean /car/motor?");

@@ -135,7 +135,7 @@ TEST_WITH(mistakes_are_named, setup, teardown)
 	refuses("/imu is a channel: give a field of it as /imu.FIELD; there are orientation.x",
 		stack_ctl("plot", "/imu", NULL));
 	refuses("give a channel and a field", stack_ctl("plot", "nothing", NULL));
-	refuses("/imo: nobody has published a channel of that name; did you mean /imu?",
+	refuses("/imo: no client has published a channel of that name; did you mean /imu?",
 		stack_ctl("plot", "/imo.x.y", NULL));
 	refuses("one of them", stack_ctl("plot", "/imu.position.x", "--csv", "--batch", NULL));
 	refuses("--time-format never", stack_ctl("plot", "/imu.position.x", "--time-format", "never", NULL));

@@ -330,7 +330,7 @@ TEST_WITH(a_snapshot_is_a_file_to_look_at, setup, stack_sweep)
 	assert_int_equal(snapshot("/camera/front -o image.json", text), 0);
 	has("/tmp/pictures/image.json", "{\n");
 	assert_int_equal(snapshot("/camera/front -o image.pcd", text), 1);
-	assert_non_null(strstr(text, "of a sim/Image no .pcd can be made"));
+	assert_non_null(strstr(text, "a sim/Image cannot be saved as .pcd"));
 	assert_int_equal(sim_publish_local_copy(p, body, size - 1, 1500000000), 0);
 	assert_int_equal(snapshot("/camera/front", text), 1);
 	assert_int_equal(access("/tmp/pictures/camera_front.png", F_OK), -1);

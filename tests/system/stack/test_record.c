@@ -349,7 +349,7 @@ TEST_WITH(a_trigger_writes_what_was_kept, NULL, stack_sweep)
 	assert_int_equal(files_of("a."), 2);
 	r = stack_ctl("record", "--dump", NULL);
 	assert_int_equal(r->code, 1);
-	assert_non_null(strstr(r->err, "nobody offers service /record/dump"));
+	assert_non_null(strstr(r->err, "no client offers service /record/dump"));
 	end();
 }
 
@@ -716,7 +716,7 @@ TEST_WITH(recording_goes_on_after_a_restart_of_simd, NULL, stack_sweep)
 	stack_kill(simd);
 	AWAIT(printed(&rec, "disconnected from simd"));
 	simd = stack_start(RECORDER_CONF);
-	AWAIT(printed(&rec, "simd is back, recording goes on"));
+	AWAIT(printed(&rec, "simd is back, recording continues"));
 	AWAIT(sim_client_state(voice.c) == SIM_CLIENT_CONNECTED && is_subscribed("/a") && is_ready());
 	publish_many(0, 10, 10);
 	assert_int_equal(end_record(&rec, SIGINT), 0);

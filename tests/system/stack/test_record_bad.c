@@ -107,7 +107,7 @@ TEST_WITH(channels_that_simd_refuses_are_named_and_the_exit_code_says_so, NULL, 
 	begin_with(FEW, SIM_PUB_LOCAL, channels, 3);
 	r = stack_ctl("record", "--strict", "-o", FILE_1, NULL);
 	assert_int_equal(r->code, 1);
-	assert_non_null(strstr(r->err, "not all of what was asked for can be recorded (--strict)"));
+	assert_non_null(strstr(r->err, "not all requested channels can be recorded (--strict)"));
 	assert_int_equal(access(FILE_1, F_OK), -1);
 	RECORD(&rec, "-o", FILE_1);
 	AWAIT(is_ready());
@@ -164,7 +164,7 @@ TEST_WITH(a_file_that_is_deleted_is_said_and_the_rest_is_recorded, NULL, stack_s
 	caught_up();
 	AWAIT(access(FILE_1, F_OK) == 0);
 	assert_int_equal(unlink(FILE_1), 0);
-	AWAIT(printed(&rec, FILE_1 ": it is not there any more"));
+	AWAIT(printed(&rec, FILE_1 ": the file has disappeared"));
 	publish_many(0, 10, 20);
 	assert_int_equal(end_record(&rec, SIGINT), 1);
 	do { /* what was not in the file yet, as it was being put in order, is in the next one */

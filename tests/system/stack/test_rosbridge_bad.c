@@ -21,19 +21,18 @@ static void expect(const struct rosbridge_server_how *how, const char *scheme, c
 TEST_WITH(a_web_server, NULL, line_sweep)
 {
 	expect(&(struct rosbridge_server_how){ .ws.greeting = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n" },
-	       "ws://", "", "no rosbridge server is there");
+	       "ws://", "", "not a rosbridge server");
 }
 
 TEST_FULL_WITH(a_node_of_ros_1, NULL, line_sweep)
 {
-	expect(&(struct rosbridge_server_how){ .ws.greeting = "\x20\x10\x02" }, "ws://", "",
-	       "no rosbridge server is there");
+	expect(&(struct rosbridge_server_how){ .ws.greeting = "\x20\x10\x02" }, "ws://", "", "not a rosbridge server");
 }
 
 TEST_FULL_WITH(one_that_never_answers, NULL, line_sweep)
 {
 	expect(&(struct rosbridge_server_how){ .ws.deaf = true }, "ws://", "\"connect_ms\":300",
-	       "no answer as of a WebSocket server within 300 ms");
+	       "no answer of a WebSocket server within 300 ms");
 }
 
 /* It takes all and answers nothing, neither pings nor the end. */
@@ -118,7 +117,7 @@ TEST_WITH(nonsense_is_refused_and_nothing_else, NULL, line_sweep)
 	say_all(texts);
 	rosbridge_server_text(line_server, COMMAND("0.5"));
 	assert_float_equal(line_next_throttle(s), 0.5, 1e-6);
-	AWAIT(stack_said("it is too deep"));
+	AWAIT(stack_said("it is nested too deep"));
 	AWAIT(stack_said("op \"fly\""));
 	AWAIT(stack_said("the server says: error: what is ?[31m this"));
 	assert_int_equal(rosbridge_server_connections(line_server), 1);
@@ -227,7 +226,7 @@ TEST_FULL_WITH(tls_of_another_host, NULL, line_sweep)
 
 TEST_FULL_WITH(tls_where_there_is_none, NULL, line_sweep)
 {
-	distrust(NULL, NULL, "\"connect_ms\":300", "no answer as of a WebSocket server");
+	distrust(NULL, NULL, "\"connect_ms\":300", "no answer of a WebSocket server");
 }
 
 TEST_WITH(auth_comes_first, NULL, line_sweep)

@@ -199,8 +199,8 @@ TEST_WITH(what_is_too_large_is_named, NULL, stop)
 
 	start("", "1024", CAMERA POINTS "65536}," FIX);
 	stack = peer_fork(p, see_the_fix);
-	AWAIT(stack_said("/points: a message is dropped: it is too large, or a text in it (1 so far)"));
-	AWAIT(stack_said("/camera: a message is dropped: it is too large, or a text in it (1 so far)"));
+	AWAIT(stack_said("/points: a message is dropped: it, or a string in it, is too large (1 so far)"));
+	AWAIT(stack_said("/camera: a message is dropped: it, or a string in it, is too large (1 so far)"));
 	atomic_store(&p->stop, 1);
 	peer_join(p, stack);
 	peer_free(p);

@@ -86,8 +86,8 @@ TEST_WITH(example_and_simctl, setup, stack_sweep)
 	said(stack_ctl("service", "call", "headlights", "{\"data\": 7.5}", NULL), 1, "", "whole number");
 	said(stack_ctl("service", "call", "headlights", "{\"dat\": 1}", NULL), 1, "", "no field 'dat'");
 	said(stack_ctl("service", "call", "headlights", "{", NULL), 1, "", "at byte");
-	said(stack_ctl("service", "call", "nothing", NULL), 1, "", "nobody offers service /car/nothing");
-	said(stack_ctl("service", "info", "nothing", NULL), 1, "", "nobody offers");
+	said(stack_ctl("service", "call", "nothing", NULL), 1, "", "no client offers service /car/nothing");
+	said(stack_ctl("service", "info", "nothing", NULL), 1, "", "no client offers");
 	said(stack_ctl("service", "call", NULL), 2, "", "SERVICE");
 	assert_int_equal(stack_int("ListServices", "services/0/answered"), 3);
 	close(e.in);

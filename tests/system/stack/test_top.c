@@ -135,7 +135,7 @@ TEST_WITH(rows_are_sorted_filtered_and_shown_whole, setup, teardown)
 	screen_keys("\\x1b");
 	screen_await("^/my_imu");
 	screen_keys("h");
-	screen_await("NEW counts what was lost");
+	screen_await("NEW counts messages lost");
 	screen_keys("h");
 	screen_size(60, 8);
 	screen_await("^CHANNEL.*STATE.*HZ.*DROPS.*\\n/clock");
@@ -209,7 +209,7 @@ static void refuses(const char *sentence, const struct ctl_result *r)
 
 TEST_WITH(mistakes_are_named, setup, teardown)
 {
-	refuses("\"wheels\" is none; there are channels, processes", stack_ctl("top", "--tab", "wheels", NULL));
+	refuses("no tab \"wheels\"; there are channels, processes", stack_ctl("top", "--tab", "wheels", NULL));
 	refuses("pools have no column \"HZ\"; there are SLOT STATE",
 		stack_ctl("top", "--tab", "pools", "--sort", "HZ", NULL));
 	refuses("--batch prints text", stack_ctl("top", NULL));

@@ -172,7 +172,7 @@ TEST_WITH(a_table_is_for_people, setup, teardown)
 	has(r, 0, "\npublish -> received here ");
 	assert_int_equal(sim_advertise(client, "/own", &sim_Imu_type, &local, &pub), 0);
 	has(stack_ctl("trace", "/own", "-w", "10ms", NULL), 0,
-	    "nothing is counted in simd: nobody publishes it for bridges");
+	    "simd counts nothing: no client publishes it for bridges");
 	has(stack_ctl("trace", "/own", "-n", "1", "--timeout", "100ms", NULL), 1, "0 of 1 messages came on /own");
 	has(stack_ctl("trace", "/my_imi", NULL), 1, "did you mean /my_imu?");
 }

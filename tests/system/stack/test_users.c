@@ -405,9 +405,11 @@ TEST_WITH(rights_go_by_user_and_group, NULL, stack_sweep)
 	simd = start_with(",\"access\":{\"pause\":[\"@simt\"],\"publish\":[\"@bob\"],\"shutdown\":[\"alice\"]}");
 	says(ctl_as(&bob, "clock", "pause"), 0, "", true);
 	says(ctl_as(&bob, "shutdown", NULL), 1,
-	     "Shutdown: user 64003 may not do that here: access.shutdown lets alice, root and simd's own user", true);
+	     "Shutdown: user 64003 is not allowed to do that: access.shutdown allows alice, root and simd's own "
+	     "user",
+	     true);
 	peer_join(p, peer_fork(p, alice_may_not_publish));
-	assert_string_equal(p->why, "Advertise: user 64002 may not do that here: access.publish lets @bob, root "
+	assert_string_equal(p->why, "Advertise: user 64002 is not allowed to do that: access.publish allows @bob, root "
 				    "and simd's own user");
 	says(ctl_as(&alice, "shutdown", NULL), 0, "", true);
 	assert_int_equal(stack_wait(simd), 0);

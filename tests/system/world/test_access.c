@@ -182,7 +182,7 @@ TEST(what_is_wrong_with_a_type_is_said)
 			     dir, dir, dir),
 			 0);
 	is_wrong("{\"types\": [" TYPE("200", "a", "long.proto") "]}", "up to 64 KiB");
-	is_wrong("{\"types\": [" TYPE("200", "a", "bytes.proto") "]}", "is no UTF-8 text");
+	is_wrong("{\"types\": [" TYPE("200", "a", "bytes.proto") "]}", "is not UTF-8 text");
 	is_wrong("{\"types\": [" TYPE("200", "a", "broken.proto") "]}",
 		 "broken.proto: line 2: \"=\" is expected, and there is \";\"");
 }

@@ -100,7 +100,7 @@ TEST(clients_of_both_protocols_share_a_world)
 	assert_int_equal(send(a.fd, "\1", 1, MSG_NOSIGNAL), 1);
 	while (hear(&a))
 		;
-	server_says(&server, "tr2016 0: disconnected: it said so");
+	server_says(&server, "tr2016 0: disconnected: it has ended the session");
 	close(b.fd);
 	server_says(&server, "tr2016 1: disconnected: its connection is lost");
 	while (client_count(&host) > 1)
@@ -181,7 +181,7 @@ TEST(who_sends_something_else_is_closed_and_nobody_else)
 	come(&a);
 	come(&b);
 	assert_int_equal(send(b.fd, "GET / HTTP/1.1\r\n\r\n", 18, MSG_NOSIGNAL), 18);
-	server_says(&server, "disconnected: code 71 is none that a client of tr2016 sends");
+	server_says(&server, "disconnected: unknown code 71: clients of tr2016 do not send it");
 	while (hear(&b))
 		;
 	assert_true(b.c.disconnected);
@@ -260,7 +260,7 @@ TEST(what_is_asked_wrongly_is_named)
 	assert_int_equal(write(fd, "speed 4\nsped 3\n", 15), 15);
 	close(fd);
 	assert_int_equal(refused("--compat", "tr2020", said), 2);
-	assert_non_null(strstr(said, "--compat tr2016 is the one there is"));
+	assert_non_null(strstr(said, "--compat can only be tr2016"));
 	assert_int_equal(refused("--compat-listen", "0.0.0.0:0", said), 1);
 	assert_non_null(strstr(said, "give an address of 127.0.0.0/8"));
 	assert_int_equal(refused("--compat-fields", path, said), 1);

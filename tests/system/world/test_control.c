@@ -117,7 +117,7 @@ TEST_WITH(a_client_is_kicked, begin, NULL)
 	come(&a, "a", SIM__WORLD__ROLE__REGULATING, 1);
 	come(&b, "b", SIM__WORLD__ROLE__REGULATING, 2);
 	assert_int_equal(simctl("kick 2 --reason 'it is old'"), 0);
-	assert_string_equal(said, "b has to go\n");
+	assert_string_equal(said, "b is being disconnected\n");
 	while (client_await(&b, 1) && !b.bye)
 		;
 	assert_int_equal(b.reason, SIM__WORLD__BYE__REASON__KICKED);

@@ -436,7 +436,7 @@ TEST(who_is_paused_is_so_behind_a_lost_connection)
 	assert_int_equal(info(a).reconnects, 1);
 	sim_world_disconnect(a);
 	server_says(&server, "a: disconnected: it has said Bye");
-	assert_null(strstr(server.text, "a: paused: its time goes on"));
+	assert_null(strstr(server.text, "a: paused: its time continues"));
 	sim_world_disconnect(holder);
 	assert_int_equal(server_stop(&server), 0);
 }
@@ -548,7 +548,7 @@ TEST(what_cannot_be_connected_is_said)
 	close(accept(fd, NULL, NULL)); /* that one */
 	assert_int_equal(pthread_create(&thread, NULL, answer_http, &fd), 0);
 	assert_int_equal(try(address, "a", SERVER_NO_LIMIT_MS), -EPROTO);
-	assert_true(strstr(sim_world_why(), "no world's server") != NULL);
+	assert_true(strstr(sim_world_why(), "not a world server") != NULL);
 	pthread_join(thread, NULL);
 	close(fd);
 	assert_int_equal(try(address, "a", SERVER_NO_LIMIT_MS), -ECONNREFUSED);

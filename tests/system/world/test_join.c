@@ -192,7 +192,7 @@ TEST_WITH(a_rig_whose_simd_is_paused_stays_in_the_world, NULL, stack_sweep)
 	server_says(&server, "sim-join: paused: its time stands: it is an observer meanwhile");
 	ego_is_there(w, TICKS_OUT);
 	assert_int_equal(stack_ctl("clock", "resume", NULL)->code, 0);
-	server_says(&server, "sim-join: paused: its time goes on");
+	server_says(&server, "sim-join: paused: its time continues");
 	server_says(&server, "sim-join: in time: it has caught up, and is in its role again");
 	assert_null(strstr(server.text, "sim-join: disconnected"));
 	sim_world_disconnect(w);
@@ -419,7 +419,7 @@ TEST_WITH(why_the_ego_is_not_in_the_world_is_said_once, NULL, stack_sweep)
 		say_and_hear(w, &t, odometry, true, 0);
 	for (unsigned i = 0; i < 5; i++)
 		say_and_hear(w, &t, odometry, true, 0);
-	while (!stack_said("the ego is not put: object 0: a number is beyond the protocol's range"))
+	while (!stack_said("the ego is not sent to the world: object 0: a number is beyond the protocol's range"))
 		say_and_hear(w, &t, odometry, false, 2e9);
 	for (unsigned i = 0; i < 5; i++)
 		say_and_hear(w, &t, odometry, false, 2e9);
@@ -429,7 +429,7 @@ TEST_WITH(why_the_ego_is_not_in_the_world_is_said_once, NULL, stack_sweep)
 	assert_int_equal(kill(simd, SIGTERM), 0);
 	assert_int_equal(stack_wait(simd), 0); /* all that it had to say is in the log */
 	assert_int_equal(stack_count("its place is absolute", ""), 1);
-	assert_int_equal(stack_count("the ego is not put", ""), 1);
+	assert_int_equal(stack_count("the ego is not sent to the world", ""), 1);
 	assert_int_equal(server_stop(&server), 0);
 }
 
@@ -551,7 +551,7 @@ TEST_WITH(a_scenario_whose_simd_is_paused_stays_in_the_world, NULL, stack_sweep)
 	stood_sim_ns = stack_int("GetClock", "clock/sim_ns");
 	resumed = info_of(w).tick;
 	assert_int_equal(stack_ctl("clock", "resume", NULL)->code, 0);
-	server_says(&server, "sim-sumo: paused: its time goes on");
+	server_says(&server, "sim-sumo: paused: its time continues");
 	server_says(&server, "sim-sumo: in time: it has caught up, and is in its role again");
 	while (town_at(w, &t).moving < 3)
 		;

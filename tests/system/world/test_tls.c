@@ -381,7 +381,7 @@ TEST(keys_are_made_once)
 	assert_int_equal(run(said, "%s --make-keys %s --client alice 2>&1", SIM_WORLD, dir), 0);
 	assert_non_null(strstr(said, "certificates made: 1"));
 	assert_int_equal(run(said, "%s --make-keys %s --client alice 2>&1", SIM_WORLD, dir), 1);
-	assert_non_null(strstr(said, "--client alice: its files are there already"));
+	assert_non_null(strstr(said, "--client alice: its files exist already"));
 	assert_int_equal(run(said, "%s --client alice 2>&1", SIM_WORLD), 2);
 	assert_non_null(strstr(said, "--make-keys"));
 }

@@ -476,7 +476,7 @@ TEST(a_pipe_is_read_or_refused)
 	test_path(path, "pipe");
 	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_int_equal(fd_read_file(path, 10, &text, &len), -ETIMEDOUT);
-	assert_non_null(strstr(err_why(), "nobody writes to it"));
+	assert_non_null(strstr(err_why(), "no process writes to it"));
 	fd = open(path, O_RDWR | O_CLOEXEC); /* whose end does not come */
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, "12345", 5), 5);

@@ -282,7 +282,7 @@ TEST(durations_parse_exactly)
 		if (dur_parse(bad[i], &v) >= 0 || v != 77)
 			fail_msg("\"%s\" was taken", bad[i]);
 	(void)!dur_parse("-5ms", &v);
-	assert_string_equal(err_why(), "\"-5ms\" is below zero, which no duration is");
+	assert_string_equal(err_why(), "\"-5ms\" is not a duration: it is below zero");
 }
 
 TEST(sizes_parse)

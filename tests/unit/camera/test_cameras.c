@@ -94,10 +94,10 @@ TEST(what_cannot_be_is_refused_with_its_place)
 	refuses("{\"channel\": \"a\", \"boxes\": \"b\"}", "boxes: they are found in an image of kind instance");
 	refuses("{\"channel\": \"a\", \"kind\": \"depth\", \"compressed\": \"b\"}", "only colour can be JPEG");
 	refuses("{\"channel\": \"a\"}, {\"channel\": \"b\", \"info\": \"a\"}",
-		"cameras[1]: channel \"a\" is there twice");
+		"cameras[1]: channel \"a\" is used twice");
 	refuses("{\"channel\": \"a\", \"frame_id\": \"0123456789012345678901234567890123456789\"}", "up to 39 bytes");
 	refuses("{\"channel\": \"a\", \"frame_id\": \"f\"}, {\"channel\": \"b\", \"frame_id\": \"f\", \"yaw\": 5}",
-		"cameras[1]: frame_id \"f\" is elsewhere in cameras[0]");
+		"cameras[1]: frame_id \"f\" has another pose in cameras[0]");
 	refuses("", "a list \"cameras\" of 1 to 16");
 	assert_int_equal(load("{\"cameras\": ["), -EINVAL);
 	assert_int_equal(cameras_load("/nowhere/c.json", &all), -ENOENT);

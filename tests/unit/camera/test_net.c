@@ -73,7 +73,7 @@ TEST(what_can_be_seen_of_a_network_is_found)
 TEST(what_is_no_network_is_refused_with_the_line)
 {
 	refuses("", -EINVAL, "t.net.xml:1:");
-	refuses("<routes/>", -EINVAL, "<routes>, where a network of SUMO has <net>");
+	refuses("<routes/>", -EINVAL, "<routes> instead of <net>: not a network of SUMO");
 	refuses("<net>\n<edge id=\"a\"><lane shape=\"0,0 1\"/></edge></net>", -EINVAL,
 		"t.net.xml:2: a shape is not a list");
 	refuses("<net><edge id=\"a\"><lane shape=\"0,0 nan,1\"/></edge></net>", -EINVAL, "not a list");

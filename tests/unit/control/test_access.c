@@ -59,7 +59,7 @@ TEST(users_and_groups_are_named)
 	assert_int_equal(may(a, ACCESS_SHUTDOWN, 64003, 64002), -EACCES); /* a number of the other kind */
 	assert_string_equal(
 		err_why(),
-		"user 64003 may not do that here: access.shutdown lets 64002, @64003, root and simd's own user");
+		"user 64003 is not allowed to do that: access.shutdown allows 64002, @64003, root and simd's own user");
 	assert_int_equal(may(a, ACCESS_DRIVE, 64002, 64003), -EACCES);
 	assert_int_equal(may(a, ACCESS_PAUSE, 64003, 64002), 0);
 	assert_int_equal(may(a, ACCESS_DRIVE, 0, 64003), 0);
@@ -227,10 +227,10 @@ TEST(another_user_sends_a_bridge_nowhere)
 	assert_int_equal(symlink("/etc/no-such-file", "new"), 0);
 	assert_int_equal(mkdir("real", 0755), 0);
 	assert_int_equal(symlink("real", "inside"), 0);
-	sends(ROWS(ways), "place outside");
+	sends(ROWS(ways), "path outside");
 	assert_int_equal(chdir("/"), 0);
 	bridge_dir = dir;
-	sends(ROWS(ways), "place outside");
+	sends(ROWS(ways), "path outside");
 	bridge_dir = NULL;
 	assert_int_equal(fchdir(back), 0);
 	close(back);

@@ -192,7 +192,7 @@ TEST_WITH(bytes_that_are_no_command_are_refused, start, NULL)
 	char why[200];
 
 	assert_int_equal(apollo_decode(t, &l, NULL, bad, sizeof(bad), &ret, why, sizeof(why)), -EBADMSG);
-	assert_string_equal(why, "4 bytes that are no " NAME);
+	assert_string_equal(why, "4 bytes that are not a valid " NAME);
 	ret.room = 4;
 	assert_int_equal(apollo_decode(t, &l, NULL, bad, 0, &ret, why, sizeof(why)), -ENOBUFS);
 }

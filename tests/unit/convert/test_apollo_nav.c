@@ -413,7 +413,7 @@ TEST(a_pose_without_a_place_is_refused)
 	e.pose = &pose;
 	assert_int_equal(apollo_peer_decode(&e.base, "apollo.localization.LocalizationEstimate", NULL, NULL, &body),
 			 -ERANGE);
-	assert_string_equal(apollo_peer_why, "the position is none");
+	assert_string_equal(apollo_peer_why, "the position is not finite");
 	assert_int_equal(apollo_peer_decode(&e.base, "apollo.localization.LocalizationEstimate", "sim/CorrectedImu",
 					    NULL, &body),
 			 0);

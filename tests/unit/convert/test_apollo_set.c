@@ -143,7 +143,7 @@ TEST(a_set_that_is_damaged_keeps_what_is_whole)
 	n = MAKE({ "a", NULL, "A" }, { "b", NULL, "B" });
 	for (size_t cut = one + 1; cut < n; cut++) {
 		s = read_set(cut);
-		assert_string_equal(said, "user.bin: it is cut short or damaged behind its file 1\n");
+		assert_string_equal(said, "user.bin: it is truncated or malformed after file 1\n");
 		assert_int_equal(count(s, "p.q.A"), 1);
 		apollo_set_destroy(s);
 	}
@@ -266,7 +266,7 @@ static const struct {
 	const char *text, *said; /* behind the folder */
 } bad[] = {
 	{ "package p;\nimport \"a.proto\";",
-	  TRANSFORM ":2: it imports what is not there, or is too large: a.proto: it is left out" },
+	  TRANSFORM ":2: it imports a file that is missing or too large: a.proto: it is left out" },
 	{ "package p;\nmessage M {\n optional int32 x = ;",
 	  TRANSFORM ":3: a whole number from 1 to 536870911 is expected" },
 	{ "message M {\n optional int32 x = 00000000000000000000000000000015;",
@@ -279,9 +279,9 @@ static const struct {
 	{ "package apollo.drivers.gnss;\n\n\nmessage Imu {}",
 	  "modules/common_msgs/sensor_msgs/imu.proto:3: it defines apollo.drivers.gnss.Imu, as in " TRANSFORM
 	  ":4: it is left out" },
-	{ "/* \n\n", TRANSFORM ":1: a text or a comment has no end, or there is a character that no word has" },
+	{ "/* \n\n", TRANSFORM ":1: a string or comment is not closed, or a character is invalid" },
 	{ "option java_package = \"a\\q\";", TRANSFORM ":1: a text has the unknown escape \"\\q\"" },
-	{ "option (mine) = 1;", TRANSFORM ":1: an option of one's own is not read here" },
+	{ "option (mine) = 1;", TRANSFORM ":1: custom options are not supported" },
 	{ "nonsense S {}",
 	  TRANSFORM ":1: \"nonsense\" begins nothing: syntax, import, package, option, message, enum, service and "
 		    "extend do" },
@@ -292,7 +292,7 @@ static const struct {
 	{ "syntax = \"proto3\"; message M {}\nextend M { int32 x = 1; }",
 	  TRANSFORM ":2: proto3 extends no messages but those of options" },
 	{ "message M {\n optional group g = 1 {} }",
-	  TRANSFORM ":2: the name of a group begins with a large letter, not as \"g\"" },
+	  TRANSFORM ":2: the name of a group must begin with a capital letter: \"g\"" },
 	{ "message M {\n optional fixed32 x = 1 [default = 1e3]; }",
 	  TRANSFORM ":2: a whole number is expected, not \"1e3\"" },
 	{ "enum E {\n A = 1 [mine = 2]; }", TRANSFORM ":2: the option \"mine\" is not known here" },
@@ -331,7 +331,7 @@ TEST(fields_that_are_lacking_are_named)
 	said[0] = '\0';
 	assert_int_equal(apollo_set_load(folder, APOLLO_10, &says, &s), 0);
 	assert_false(was_fatal);
-	assert_non_null(strstr(said, ": it lacks fields that are sent, or has others in their place: "
+	assert_non_null(strstr(said, ": it lacks, or defines differently, fields that are sent: "
 				     "apollo.drivers.Ultrasonic.header, apollo.drivers.Ultrasonic.ranges, "
 				     "apollo.transform.Transform.translation, apollo.transform.Transform.rotation, "
 				     "apollo.transform.TransformStamped.header, "
@@ -371,7 +371,7 @@ TEST(what_is_wrong_in_a_folder_is_said_with_file_and_line_and_the_rest_holds)
 
 	assert_non_null(mkdtemp((char *)(uintptr_t)test_path(folder, "setXXXXXX")));
 	assert_int_equal(apollo_set_load(folder, APOLLO_10, &says, &s), -EBADMSG);
-	assert_non_null(strstr(said, ": it has none of the .proto files that are looked for"));
+	assert_non_null(strstr(said, ": it has none of the .proto files of Apollo's sources"));
 	put_file(folder, "modules/common_msgs/sensor_msgs/imu.proto",
 		 "syntax = \"proto2\"; package apollo.drivers.gnss;\n\nmessage Imu {}\n");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)

@@ -473,7 +473,7 @@ TEST(a_type_of_ours_may_be_asked_for)
 	conversion_in_close(&c);
 	assert_int_equal(conversion_in_open_as(NULL, ros2_types, "sensor_msgs/Imu", "sim/Gps", &c, why, sizeof(why)),
 			 -ENOTSUP);
-	assert_string_equal(why, "nothing makes sim/Gps of sensor_msgs/Imu");
+	assert_string_equal(why, "sim/Gps cannot be made from sensor_msgs/Imu");
 }
 
 static int setup(void **state)

@@ -120,8 +120,8 @@ TEST(what_is_not_carried_field_by_field_is_named)
 {
 	struct pb_type *t = create("pb_types.two.Every");
 
-	assert_string_equal(pb_type_loss(t), "pb_types.two.Every.again is within itself, and is carried as bytes; "
-					     "pb_types.two.Every.more is within itself, and is carried as bytes");
+	assert_string_equal(pb_type_loss(t), "pb_types.two.Every.again nests itself, and is carried as bytes; "
+					     "pb_types.two.Every.more nests itself, and is carried as bytes");
 	assert_int_equal(field(pb_type_sim(t), "again")->kind, SIM_KIND_UINT8);
 	assert_int_equal(field(pb_type_sim(t), "more")->kind, SIM_KIND_STRING);
 	pb_type_destroy(t);
@@ -130,7 +130,7 @@ TEST(what_is_not_carried_field_by_field_is_named)
 					     "pb_types.two.Old.sub is a group, and is left out");
 	pb_type_destroy(t);
 	t = create("pb_types.two.D1"); /* D8 is the eighth: it has no room for D9; D10 of D6 is the seventh */
-	assert_non_null(strstr(pb_type_loss(t), "pb_types.two.D8.d nests too much, and is carried as bytes"));
+	assert_non_null(strstr(pb_type_loss(t), "pb_types.two.D8.d is nested too deep, and is carried as bytes"));
 	assert_null(strstr(pb_type_loss(t), "leaf"));
 	pb_type_destroy(t);
 	t = create("pb_types.two.Nothing");

@@ -94,7 +94,7 @@ TEST(a_host_is_added_and_none_is_changed)
 	assert_ok(make("a", NULL));
 	for (unsigned i = 0; i < 5; i++)
 		before[i] = text_of(files[i]);
-	refused(make("c", "a"), -EEXIST, "--host a: it is there already");
+	refused(make("c", "a"), -EEXIST, "--host a: it exists already");
 	assert_int_equal(mode_of("c"), 0);
 	assert_ok(make("c", NULL));
 	runs("openssl verify -CAfile a/identity_ca.pem c/identity.pem");
@@ -118,13 +118,13 @@ TEST(what_cannot_be_is_refused)
 	refused(make("a", "a"), -EINVAL, "--host a: it is given twice");
 	assert_int_equal(mode_of(""), 0);
 	assert_ok(make("a", NULL));
-	refused(make("identity_ca.pem", NULL), -EEXIST, "--host identity_ca.pem: it is there already");
+	refused(make("identity_ca.pem", NULL), -EEXIST, "--host identity_ca.pem: it exists already");
 	runs("chmod 644 identity_ca.key");
 	refused(make("b", NULL), -EPERM, "identity_ca.key: others can read this key (mode 0644)");
 	runs("chmod 600 identity_ca.key && rm permissions_ca.key");
-	refused(make("b", NULL), -ENOENT, "permissions_ca.pem is there without permissions_ca.key");
+	refused(make("b", NULL), -ENOENT, "permissions_ca.pem exists without permissions_ca.key");
 	runs("rm permissions_ca.pem");
-	refused(make("b", NULL), -ENOENT, "some are there and some are not");
+	refused(make("b", NULL), -ENOENT, "only some of identity_ca, permissions_ca and governance.p7s exist");
 	runs("chmod 777 .");
 	refused(make("b", NULL), -EPERM, "others may write there");
 	assert_int_equal(mode_of("b"), 0);

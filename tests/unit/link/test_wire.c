@@ -84,8 +84,8 @@ TEST(a_manifest_that_is_wrong_is_refused_with_a_sentence)
 		const char *text, *why;
 		int r;
 	} rows[] = {
-		{ "", "no JSON", -EBADMSG },
-		{ "[]", "no JSON", -EBADMSG },
+		{ "", "not a JSON", -EBADMSG },
+		{ "[]", "not a JSON", -EBADMSG },
 		{ "{\"host\":\"a\",\"version\":2}", "version 2 of the link", -EPROTO },
 		{ "{\"host\":\"a b\",\"version\":1}", "host", -EBADMSG },
 		{ "{\"host\":\"a\",\"version\":1,\"id\":\"0000000000000000\"}", "id", -EBADMSG },

@@ -361,7 +361,7 @@ TEST(a_lost_host_holds_time_with_a_sentence)
 	assert_false(h.told.jump);
 	bye.kind = TIME_RESIGN;
 	clock_follow_got(f, 1200 * MS, &bye);
-	assert_string_equal(h.why, "the time host lab gives time no more: time holds until it is back");
+	assert_string_equal(h.why, "the time host lab no longer gives time: time holds until it is back");
 	clock_follow_got(f, 1300 * MS, &car); /* any may be followed: another time begins */
 	assert_string_equal(h.host, "car");
 	answer(f, &h, 1301 * MS, 0);

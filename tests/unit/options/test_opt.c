@@ -173,7 +173,7 @@ TEST(mistakes_get_one_sentence)
 		{ { "hlep" }, "did you mean help?" },
 		{ { "hz" }, "CHANNEL is missing" },
 		{ { NULL }, "give a command" },
-		{ { "step", "-1s" }, "TIME: \"-1s\" is below zero" },
+		{ { "step", "-1s" }, "TIME: \"-1s\" is not a duration: it is below zero" },
 		{ { "scale", "-1" }, "SCALE: -1 is out of range, 0 to 100" },
 		{ { "scale", "-.5" }, "SCALE: -.5 is out of range" },
 		{ { "scale", "1", "-2" }, "unknown option -2" },

@@ -140,7 +140,7 @@ TEST(arrays_that_do_not_go_with_the_shape)
 	ARRAY_REFUSED("depth or layers", W, H, 2, CUDA_FORMAT_UNSIGNED_INT8, 4);
 	ARRAY_REFUSED("1 channels of 4 bytes", W, H, 0, CUDA_FORMAT_FLOAT, 1);
 	ARRAY_REFUSED("4 channels of 2 bytes", W, H, 0, CUDA_FORMAT_HALF, 4);
-	says(cuda_start_of(&f, (struct sim_readback_source){ .cuda.array = &no_array }), -EINVAL, "no array");
+	says(cuda_start_of(&f, (struct sim_readback_source){ .cuda.array = &no_array }), -EINVAL, "is not an array of this context");
 	assert_int_equal(cuda_counters(&f).started, 0);
 	cuda_fixture_finish(&f);
 }
@@ -441,7 +441,7 @@ TEST(no_context_and_another_ones_stream)
 	says(sim_readback_create(&f.o, &rb), -ENOENT, "no context is current");
 	f.o.cuda.context = f.context;
 	f.o.cuda.stream = &popped;
-	says(sim_readback_create(&f.o, &rb), -EIO, "no stream");
+	says(sim_readback_create(&f.o, &rb), -EIO, "is not a stream");
 	f.o.cuda.context = &popped;
 	says(sim_readback_create(&f.o, &rb), -ENODEV, "cannot be made current");
 	assert_int_equal(f.program.CtxDestroy(other), CUDA_OK);

@@ -112,7 +112,7 @@ TEST(sources_that_are_refused)
 	fixture_create(&f);
 	says(sim_readback_start(f.rb, NULL, NULL), -EINVAL, "no source");
 	BAD_SOURCE(size, 1, "size");
-	BAD_SOURCE(format, SIM_READBACK_R32F, "no way from format");
+	BAD_SOURCE(format, SIM_READBACK_R32F, "cannot be converted to format");
 	BAD_SOURCE(row_pitch, 4 * W - 4, "row_pitch");
 	BAD_SOURCE(row_pitch, 4 * W + 1, "row_pitch");
 	BAD_SOURCE(offset, UINT64_MAX, "offset");

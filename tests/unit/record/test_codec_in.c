@@ -686,7 +686,7 @@ TEST(what_is_not_read_is_named)
 		 "MSG: std_msgs/Header\nuint32 seq\nbuiltin_interfaces/Time stamp\nstring frame_id\n");
 	says(&ch, "its std_msgs/Header is another one than here");
 	ch.message_encoding = "cbor";
-	says(&ch, "the encoding \"cbor\" is not one that is read here");
+	says(&ch, "the encoding \"cbor\" cannot be decoded");
 	ch = ros(false, "no name", "int8 x\n");
 	says(&ch, "package/msg/Name");
 }
@@ -716,7 +716,7 @@ TEST(a_message_may_say_nothing)
 	struct message_in to;
 
 	assert_int_equal(decode(c, none, sizeof(none), &to), 1);
-	assert_string_equal(codec_in_reason(1), "it says nothing of its type");
+	assert_string_equal(codec_in_reason(1), "it has nothing for its type");
 	codec_in_destroy(c);
 }
 
@@ -837,7 +837,7 @@ TEST(json_without_a_schema_or_a_field_is_refused)
 	ch = json("car.Thing", "{\"type\":\"object\",\"properties\":{\"a\":{}}}");
 	says(&ch, "no property of its JSON Schema can be a field: a (anything)");
 	ch.schema_encoding = "jsonschema5";
-	says(&ch, "a schema in the encoding jsonschema is read");
+	says(&ch, "with a schema in the encoding jsonschema");
 }
 
 TEST(what_json_has_that_no_type_can_have_is_named)
@@ -989,12 +989,11 @@ TEST(protobuf_in_a_bag_is_what_its_definition_says)
 	struct log_channel ch = ros(true, "pb_msgs/Monitor", "protobuf");
 	struct codec_in *c;
 
-	says(&ch,
-	     "/a (pb_msgs/Monitor): nothing of simd's is made of this message, and Apollo 5 has none of that name");
+	says(&ch, "/a (pb_msgs/Monitor): this message has no mapping, and Apollo 5 has no message of that name");
 	ch.schema_name = "pb_msgs/LatencyStats";
 	says(&ch, "Apollo 5 has several messages of that name");
 	ch.schema_name = "pb_msgs/";
-	says(&ch, "Apollo 5 has none of that name");
+	says(&ch, "Apollo 5 has no message of that name");
 	ch = ros(true, "pb_msgs/Chassis", ros_type_find(ros1_types, "pb_msgs/Chassis")->definition);
 	c = in(&ch);
 	assert_true(sim_type_equal(codec_in_type(c), &sim_CanBus_type));

@@ -527,7 +527,7 @@ TEST(fields_of_protobuf_that_go_over_as_bytes_are_named)
 	const struct sample_log s = {
 		.options = { .format = LOG_MCAP }, .channels = channels, .n_channels = 1, .messages = messages, .n = 2
 	};
-	const char *sentence = "/b (a.B): a.B.again is within itself, and is carried as bytes\n";
+	const char *sentence = "/b (a.B): a.B.again nests itself, and is carried as bytes\n";
 	struct copy_result x;
 
 	assert_int_equal(convert(sample_write("b.mcap", &s), sample_fresh("out.mcap"), CODEC_NATIVE, &x), 0);
@@ -662,7 +662,7 @@ TEST(a_name_that_ends_in_a_slash_is_a_directory_of_rosbag2)
 	snprintf(file, sizeof(file), "%s/run.mcap", dir);
 	holds(file, 2);
 	assert_int_equal(simctl("convert %s %s/", native, dir), 1);
-	assert_non_null(strstr(text, "it is there, and is kept"));
+	assert_non_null(strstr(text, "it exists, and is kept"));
 	holds(dir, 2);
 	assert_int_equal(simctl("convert %s %s/x/ --encoding packed", native, in), 2);
 	assert_non_null(strstr(text, "the encodings ros2 and native"));

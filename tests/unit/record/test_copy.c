@@ -336,7 +336,7 @@ TEST(one_that_is_stopped_is_closed_in_good_order)
 
 	assert_int_equal(copy(in, 1, sample_fresh("out.bag"), o, &x), 0);
 	assert_int_equal(x.n_messages, 0);
-	assert_non_null(strstr(said, "out.bag: interrupted: what comes after that is left out"));
+	assert_non_null(strstr(said, "out.bag: interrupted: later messages are left out"));
 	o.stopped = NULL;
 	assert_int_equal(copy(in, 1, sample_fresh("out.bag"), o, &x), 0);
 	assert_true(x.n_messages > 0);

@@ -278,7 +278,7 @@ TEST(a_copy_says_which_file_found_no_room)
 	to = on(dir, "to.mcap");
 	assert_int_equal(log_copy(in, 1, to, &o, &result, sample_why, sizeof(sample_why)), -ENOSPC);
 	assert_non_null(strstr(sample_why, to));
-	assert_non_null(strstr(sample_why, "No space left on device; what is before it is kept"));
+	assert_non_null(strstr(sample_why, "No space left on device; the messages before it are kept"));
 	holds(to, (unsigned)result.n_messages);
 	disk_gone(dir);
 }

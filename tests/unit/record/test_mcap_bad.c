@@ -299,7 +299,7 @@ TEST(behind_a_broken_record_the_next_chunk_is_found)
 	assert_true(list(&(struct log_read_options){ .scan = true }, &l));
 	assert_int_equal(l.errors, 1);
 	assert_int_equal(l.messages, 9); /* the summary has the channel that was defined there */
-	assert_non_null(strstr(l.first_error, "no record is here"));
+	assert_non_null(strstr(l.first_error, "no record starts here"));
 	free(l.text);
 	assert_true(list(NULL, &l)); /* the index knows the others */
 	assert_int_equal(l.messages, 9);

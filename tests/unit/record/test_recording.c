@@ -653,7 +653,7 @@ TEST(a_file_that_is_deleted_is_lost_and_the_rest_is_not)
 		assert_int_equal(unlink(path_of(&o, 1)), 0);
 		clock_ns += S / 4; /* a look at its name is not for each flush */
 		assert_int_equal(recording_flush(s), 0);
-		assert_non_null(strstr(said, "it was deleted, and what was in it is lost"));
+		assert_non_null(strstr(said, "it was deleted, and its contents are lost"));
 		assert_int_equal(stats(s).lost, 5);
 		write_some(s, id, 6, 2);
 		assert_int_equal(stats(s).messages, 2);

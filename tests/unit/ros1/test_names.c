@@ -81,7 +81,7 @@ TEST(wrong_ones_are_named)
 	refused("[\"a:=\"]", "options.remap[0]: \"\" is not a name of ROS");
 	refused("[\"1a:=b\"]", "\"1a\" is not a name of ROS");
 	refused("[\"a:=/b c\"]", "\"/b c\" is not a name of ROS");
-	refused("[\"_rate:=5\"]", "of these there are \"__name\" and \"__ns\"");
+	refused("[\"_rate:=5\"]", "of the special names only \"__name\" and \"__ns\"");
 	refused("[\"__name:=a/b\"]", "options.remap: \"a/b\" is not a ROS name");
 	refused("[\"__ns:=1\"]", "options.remap: \"/1\" is not a ROS name");
 	assert_int_equal(names_init(&n, "a b", "/", "[]", why, sizeof(why)), -EINVAL);

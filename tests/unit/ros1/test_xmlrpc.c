@@ -107,7 +107,7 @@ TEST(what_is_malformed_is_refused)
 {
 	refused("", -EBADMSG, "no element");
 	refused("<methodCall><params></params></methodCall>", -EBADMSG, "without a method");
-	refused("<methodResponse><params></params></methodResponse>", -EBADMSG, "not one value");
+	refused("<methodResponse><params></params></methodResponse>", -EBADMSG, "without exactly one value");
 	refused("<methodCall><methodName>a</methodName><methodName>b</methodName></methodCall>", -EBADMSG, "second");
 	refused("<html></html>", -EBADMSG, "does not have there");
 	refused("<methodCall><value></value></methodCall>", -EBADMSG, "does not have there");

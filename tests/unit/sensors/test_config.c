@@ -97,11 +97,11 @@ TEST(wrong_files_are_sentences)
 	refused("{\"kind\": \"radar\", \"channel\": \"a\", \"range\": 0.1}", "above min_range");
 	refused("{\"kind\": \"radar\", \"channel\": \"a\", \"fov_deg\": 180}", "below 180");
 	refused("{\"kind\": \"ultrasonic\", \"channel\": \"a\", \"up_deg\": 180}", "up_deg");
-	refused("{\"kind\": \"radar\", \"channel\": \"a\", \"cells\": 5}", "no use for \"cells\"");
-	refused("{\"kind\": \"laser\", \"channel\": \"a\", \"occlusion\": true}", "no use for \"occlusion\"");
-	refused("{\"kind\": \"laser\", \"channel\": \"a\", \"also\": \"b\"}", "no use for \"also\"");
+	refused("{\"kind\": \"radar\", \"channel\": \"a\", \"cells\": 5}", "does not use \"cells\"");
+	refused("{\"kind\": \"laser\", \"channel\": \"a\", \"occlusion\": true}", "does not use \"occlusion\"");
+	refused("{\"kind\": \"laser\", \"channel\": \"a\", \"also\": \"b\"}", "does not use \"also\"");
 	refused("{\"kind\": \"imu\", \"channel\": \"a\", \"outages\": [{\"from_s\": 1, \"to_s\": 2}]}",
-		"no use for \"outages\"");
+		"does not use \"outages\"");
 	refused("{\"kind\": \"gnss\", \"channel\": \"a\", \"outages\": [{\"from_s\": 2, \"to_s\": 2}]}", "outage");
 	refused("{\"kind\": \"grid\", \"channel\": \"a\", \"resolution\": 0}", "resolution");
 	refused("{\"kind\": \"radar\", \"channel\": \"a\"}, {\"kind\": \"laser\", \"channel\": \"a\"}", "a");

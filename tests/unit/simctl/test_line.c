@@ -113,8 +113,8 @@ TEST(what_is_wrong_is_named)
 	is_wrong("{x", "a { without its }");
 	is_wrong("x}", "a } without its {");
 	is_wrong("{w}", "{w}: ");
-	is_wrong("{x:.a}", "{x}: behind the : stands the number of places");
-	is_wrong("{x:.12}", "{x}: behind the : stands the number of places");
+	is_wrong("{x:.a}", "{x}: the number of decimal places is expected after the :");
+	is_wrong("{x:.12}", "{x}: the number of decimal places is expected after the :");
 	is_wrong("{}", "{}: ");
 	assert_int_equal(line_columns(sim_type_builtin("sim/Vector3"), "w", LINE_NS, why, &l), -EINVAL);
 	assert_int_equal(line_time_of("iso", &time), -EINVAL);

@@ -170,7 +170,8 @@ TEST(a_reader_without_a_writer_is_named_with_its_input)
 	CHECK(all, &h, NULL);
 	assert_int_equal(h.n, 1);
 	assert_int_equal(h.cycles, 0);
-	assert_string_equal(h.text[0], "component tracks: nobody writes /odom; until somebody does, it does not run");
+	assert_string_equal(h.text[0],
+			    "component tracks: no process publishes /odom; the component does not run until one does");
 }
 
 TEST(a_cycle_that_can_never_start_is_named_channel_by_channel)
@@ -201,7 +202,7 @@ TEST(findings_begin_with_file_and_line)
 	struct heard h = { 0 };
 
 	assert_int_equal(flow_check(all, 3, NULL, 0, hear, &h), 2);
-	assert_non_null(strstr(h.text[0], "b.json:3: component late: nobody writes /z"));
+	assert_non_null(strstr(h.text[0], "b.json:3: component late: no process publishes /z"));
 	assert_non_null(
 		strstr(h.text[1], "a.json:7: components wait for each other for ever: a -> /x -> b -> /y -> a;"));
 }

@@ -149,7 +149,7 @@ TEST(what_cannot_be_is_refused_with_its_line)
 		{ "<cyber/>", "x.launch:1: \"module\" is missing" },
 		{ "<!DOCTYPE cyber [\n]><cyber/>", "x.launch:1: a document type declaration; take it out" },
 		{ MODULE("<name>m</name>"),
-		  "x.launch:2: module: \"dag_conf\" is missing: what shall the process load?" },
+		  "x.launch:2: module: \"dag_conf\" is missing: the process has no DAG file to load" },
 		{ MODULE("<name>m</name><type>binary</type>"),
 		  "x.launch:2: module: \"process_name\" is missing: of a binary it is the command line" },
 		{ MODULE("<name>m</name><type>shell</type>"),

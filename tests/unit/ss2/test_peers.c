@@ -290,7 +290,7 @@ TEST(it_listens_at_addresses_and_interfaces)
 TEST_WITH(a_port_that_is_taken_is_named, set_up, tear_down)
 {
 	assert_int_equal(listen_at("127.0.0.1", port()), -EADDRINUSE);
-	assert_non_null(strstr(err_why(), "is taken by another program; choose one with --port"));
+	assert_non_null(strstr(err_why(), "is in use by another program; choose another with --port"));
 }
 
 /* ---- hostile clients ---- */

@@ -634,10 +634,11 @@ TEST(how_a_process_ended_in_words)
 	assert_string_equal(process_end_text(SIGTERM, 0, 1, text), "killed by signal 15 (Terminated)");
 	assert_string_equal(process_end_text(SIGKILL, -1, -1, text), "killed by signal 9 (Killed)");
 	assert_string_equal(process_end_text(SIGKILL, 4, 4, text),
-			    "killed by signal 9 (Killed), not by the kernel for want of memory");
+			    "killed by signal 9 (Killed), not by the kernel's out-of-memory killer");
 	assert_string_equal(
 		process_end_text(SIGKILL, 4, 6, text),
-		"killed by signal 9 (Killed); meanwhile the kernel killed 2 of simd's control group for want of memory (memory.events)");
+		"killed by signal 9 (Killed); meanwhile the kernel killed 2 of simd's control group, which was out of "
+		"memory (memory.events)");
 }
 
 TEST(what_ends_a_process_of_others_is_said_as_far_as_it_is_known)
@@ -647,9 +648,9 @@ TEST(what_ends_a_process_of_others_is_said_as_far_as_it_is_known)
 	assert_string_equal(process_end_text(PROCESS_END_UNSEEN, -1, -1, text),
 			    "it is no child of this simd, so its exit status is unknown");
 	assert_null(strstr(process_end_text(PROCESS_END_UNSEEN, 4, 4, text), "memory"));
-	assert_non_null(
-		strstr(process_end_text(PROCESS_END_UNSEEN, 4, 6, text),
-		       "meanwhile the kernel killed 2 of simd's control group for want of memory (memory.events)"));
+	assert_non_null(strstr(process_end_text(PROCESS_END_UNSEEN, 4, 6, text),
+			       "meanwhile the kernel killed 2 of simd's control group, which was out of memory "
+			       "(memory.events)"));
 }
 
 static int prepare(void **state)

@@ -351,7 +351,7 @@ TEST_WITH(who_is_gone_takes_its_vehicle_along, begin, end)
 	tick();
 	assert_int_equal(client_count(&host), 2);
 	send_bytes(0, "\1", 1);
-	assert_string_equal(compat_ends(old[0].end), "it said so");
+	assert_string_equal(compat_ends(old[0].end), "it has ended the session");
 	compat_close(old[0].end, now);
 	old[0].end = NULL;
 	tick();
@@ -376,7 +376,7 @@ TEST_WITH(who_says_nothing_for_60_s_is_put_out, begin, end)
 	assert_null(compat_ends(old[0].end));
 	assert_int_equal(client_count(&host), 2);
 	tick_of(1000 * MS);
-	assert_string_equal(compat_ends(old[0].end), "it has said nothing for 60 s");
+	assert_string_equal(compat_ends(old[0].end), "it has sent nothing for 60 s");
 	assert_null(compat_ends(old[1].end));
 	assert_true(compat_over(old[0].end, now)); /* so its connection is closed at once, and its vehicle goes */
 	compat_close(old[0].end, now);
@@ -413,9 +413,9 @@ TEST_WITH(what_is_no_such_protocol_ends_it_with_a_sentence, begin, end)
 	const double wrong[] = { NAN, INFINITY, 1e300 };
 	const struct old_client zero = { .number = 0 };
 
-	ends_with("GET / HTTP/1.1\r\n", 16, "code 71 is none");
-	ends_with("\0", 1, "code 0 is none");
-	ends_with("\2\xff\xff", 3, "is no VehicleMessage");
+	ends_with("GET / HTTP/1.1\r\n", 16, "unknown code 71");
+	ends_with("\0", 1, "unknown code 0");
+	ends_with("\2\xff\xff", 3, "malformed VehicleMessage");
 	for (unsigned i = 0; i < 3; i++) {
 		struct old_client as = zero;
 
@@ -424,7 +424,7 @@ TEST_WITH(what_is_no_such_protocol_ends_it_with_a_sentence, begin, end)
 		ends_with(data, sizeof(data), "object ");
 	}
 	(void)old_update_of(6, &(struct old_vehicle){ .yaw = NAN }, data);
-	ends_with(data, sizeof(data), "chassisRot is no unit quaternion");
+	ends_with(data, sizeof(data), "chassisRot is not a unit quaternion");
 	(void)old_update_of(7, &(struct old_vehicle){ .x = 1e12 }, data);
 	ends_with(data, sizeof(data), "range");
 }
@@ -473,7 +473,7 @@ TEST_WITH(who_reads_nothing_for_10_s_is_put_out, begin, end)
 		assert_null(compat_ends(old[0].end));
 		(void)compat_turn(compat, now += 1000 * MS, WALL_S);
 	}
-	assert_string_equal(compat_ends(old[0].end), "it does not read what is sent to it");
+	assert_string_equal(compat_ends(old[0].end), "it does not read the data sent to it");
 	assert_true(compat_over(old[0].end, now)); /* what it would not take: 11 heartbeats and the last byte */
 	assert_int_equal(compat_output(old[0].end, &data), 12);
 }
@@ -502,7 +502,7 @@ TEST_WITH(who_never_spoke_makes_room, begin, end)
 		assert_int_equal(compat_open(compat, now, &more), 0);
 		assert_int_equal(compat_number(more), i);
 		keep(more);
-		assert_non_null(strstr(compat_ends(all[i]), "it has said nothing"));
+		assert_non_null(strstr(compat_ends(all[i]), "it has sent nothing"));
 		compat_close(all[i], now);
 	}
 	assert_int_equal(compat_open(compat, now, &more), -ENOSPC);

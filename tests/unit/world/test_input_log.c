@@ -352,7 +352,7 @@ TEST_WITH(a_log_that_is_cut_off_is_read_to_its_last_record, begin, end)
 	}
 	assert_int_equal(r.ticks, 10);
 	assert_int_equal(replay_bytes(data, 7, &r), -EBADMSG);
-	says("no input log");
+	says("not an input log");
 	mem_free(data);
 }
 

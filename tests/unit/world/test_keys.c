@@ -128,15 +128,15 @@ TEST(nothing_is_overwritten)
 	fresh("kept");
 	assert_ok(make(NULL, "alice", NULL));
 	before = text_of("alice.key");
-	refused(NULL, "alice", -EEXIST, "--client alice: its files are there already");
+	refused(NULL, "alice", -EEXIST, "--client alice: its files exist already");
 	says("rm alice.pem");
-	refused(NULL, "alice", -EEXIST, "there already");
+	refused(NULL, "alice", -EEXIST, "exist already");
 	assert_string_equal(before, now = text_of("alice.key"));
 	mem_free(before);
 	mem_free(now);
-	refused("world.example", NULL, -EEXIST, "server.pem is there");
+	refused("world.example", NULL, -EEXIST, "server.pem exists");
 	says("ln -s /nowhere bob.key");
-	refused(NULL, "bob", -EEXIST, "there already");
+	refused(NULL, "bob", -EEXIST, "exist already");
 	assert_int_equal(mode_of("bob.pem"), 0);
 }
 
@@ -145,9 +145,9 @@ TEST(half_of_a_pair_is_not_made_up_for)
 	fresh("half");
 	assert_ok(make(NULL, NULL, NULL));
 	says("mv ca.key away");
-	refused(NULL, "alice", -ENOENT, "ca.pem is there without ca.key");
+	refused(NULL, "alice", -ENOENT, "ca.pem exists without ca.key");
 	says("mv away ca.key && mv server.pem away");
-	refused(NULL, "alice", -ENOENT, "server.key is there without server.pem");
+	refused(NULL, "alice", -ENOENT, "server.key exists without server.pem");
 	assert_int_equal(mode_of("alice.key"), 0);
 }
 
@@ -160,7 +160,7 @@ TEST(who_can_read_or_write_is_looked_at)
 	says("chmod 600 ca.key && chmod 770 .");
 	refused(NULL, "alice", -EPERM, "others may write there (mode 0770)");
 	says("chmod 700 . && cp -p server.key ca.key");
-	refused(NULL, "alice", -EINVAL, "no certificate with its key");
+	refused(NULL, "alice", -EINVAL, "are not a certificate and its key");
 	assert_int_equal(mode_of("alice.key"), 0);
 }
 

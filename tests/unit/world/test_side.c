@@ -681,7 +681,7 @@ TEST_WITH(what_is_no_world_is_said, begin, end)
 	assert_int_equal(side_create(&o, &hosts[0].side), 0);
 	assert_int_equal(side_begin(hosts[0].side), 0);
 	assert_int_equal(feed(hosts[0].side, http, sizeof(http) - 1), -EBADMSG);
-	assert_true(strstr(err_why(), "no world's server") != NULL);
+	assert_true(strstr(err_why(), "not a world server") != NULL);
 }
 
 TEST_WITH(a_refusal_ends_it_with_its_sentence, begin, end)

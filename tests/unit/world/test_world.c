@@ -448,7 +448,7 @@ TEST_WITH(each_join_leave_and_demotion_is_a_line, begin, end)
 	client_lose(&clients[2], now);
 	left(&before, "its connection is lost\n");
 	client_send_bytes(&clients[3], "\0\0\0\0", 5, now);
-	left(&clients[3], "what came is no frame");
+	left(&clients[3], "malformed frame");
 	again = come_as(6, &(struct client_options){ .role = SIM__WORLD__ROLE__OBSERVER, .identity = 5 });
 	assert_int_equal(again->connection, clients[4].connection);
 	left(&clients[4], "its identity has connected again\n");
@@ -623,7 +623,7 @@ TEST_WITH(who_does_not_read_is_sent_no_ticks_and_then_away, begin, end)
 		client_receive(a, SIZE_MAX, now);
 	}
 	client_receive(b, SIZE_MAX, now);
-	assert_true(b->bye && b->reason == SIM__WORLD__BYE__REASON__SLOW && strstr(b->sentence, "does not take"));
+	assert_true(b->bye && b->reason == SIM__WORLD__BYE__REASON__SLOW && strstr(b->sentence, "does not read"));
 }
 
 /* ---- everything at once ---- */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of Apollo's messages, their definitions, and what many of them have. See apollo.h, apollo_private.h. */
+/*
+ * The table of Apollo's messages, their definitions, and parts common to many of them. See apollo.h, apollo_private.h.
+ */
 #include "apollo.h"
 
 #include <stdarg.h>
@@ -95,7 +97,7 @@ const char *apollo_type_channel(const struct apollo_type *t)
 
 int apollo_no_body(struct apollo_out *o, const char *type)
 {
-	return apollo_refuse(o, -EBADMSG, "the message is no %s: it ends after %zu bytes", type, o->in->size);
+	return apollo_refuse(o, -EBADMSG, "the message is not a valid %s: it ends after %zu bytes", type, o->in->size);
 }
 
 int apollo_refuse(struct apollo_out *o, int error, const char *fmt, ...)
@@ -178,7 +180,7 @@ void apollo_header_framed(struct apollo_out *o, uint32_t field, uint32_t sensor,
 	pb_f64(&o->w, 1, apollo_seconds(ns));
 	pb_string(&o->w, 2, "simd", 4);
 	pb_u64(&o->w, 3, o->in->sequence);
-	if (sensor && ns >= 0) /* there is none before 1970 */
+	if (sensor && ns >= 0) /* not for times before 1970 */
 		pb_u64(&o->w, sensor, (uint64_t)ns);
 	pb_string(&o->w, 9, frame, len);
 	pb_close(&o->w);
@@ -211,7 +213,7 @@ static int decode(const struct apollo_type *t, struct apollo_in *d)
 		*d->why = '\0';
 	r = t->decode(d);
 	if (d->error)
-		return apollo_drop(d, d->error, "%zu bytes that are no %s", d->len, t->name);
+		return apollo_drop(d, d->error, "%zu bytes that are not a valid %s", d->len, t->name);
 	if (r == -ENOBUFS)
 		return apollo_drop(d, r, "a %s does not fit into %zu bytes", t->sim->name, d->room);
 	if (r == -EMSGSIZE && d->why_size && !*d->why)

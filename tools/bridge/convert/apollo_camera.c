@@ -9,7 +9,7 @@
 int apollo_out_image(struct apollo_out *o)
 {
 	const struct sim_Image *m = APOLLO_BODY(o, Image);
-	uint32_t n, height = m->height, step = m->step; /* once: a peer may still write it */
+	uint32_t n, height = m->height, step = m->step; /* read once: a peer may still change it */
 	const uint8_t *data = sim_Image_data(m, o->in->size, &n);
 
 	if ((uint64_t)step * height != n)
@@ -25,7 +25,7 @@ int apollo_out_image(struct apollo_out *o)
 	return 0;
 }
 
-/* Apollo's name of JPEG; what else it is has that of ours. */
+/* Uses Apollo's name of JPEG; any other format keeps our name. */
 int apollo_out_compressed_image(struct apollo_out *o)
 {
 	const struct sim_CompressedImage *m = APOLLO_BODY(o, CompressedImage);

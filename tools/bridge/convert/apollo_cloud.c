@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Point clouds and what other sensors measure. See apollo.h. */
+/* Point clouds and other ranging sensors. See apollo.h. */
 #include <math.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ struct layout {
 static void take_field(const struct apollo_out *o, const struct sim_PointField *f, uint32_t step,
 		       const struct layout *want, size_t n)
 {
-	struct sim_PointField head = *f; /* once: a peer may still write it */
+	struct sim_PointField head = *f; /* read once: a peer may still change it */
 	const char *name = sim_PointField_name_in(o->in->body, o->in->size, f);
 	size_t len = apollo_body_len(o, name);
 
@@ -29,7 +29,7 @@ static void take_field(const struct apollo_out *o, const struct sim_PointField *
 			*want[i].offset = head.offset;
 }
 
-/* Where a point has what Apollo's has. */
+/* Finds the fields of a point that Apollo's points have. */
 static int layout_of(struct apollo_out *o, const struct sim_PointCloud *m, uint32_t step, struct pb_points *ret)
 {
 	uint32_t n, y = PB_POINTS_NONE, z = PB_POINTS_NONE;
@@ -48,7 +48,7 @@ static int layout_of(struct apollo_out *o, const struct sim_PointCloud *m, uint3
 	return 0;
 }
 
-/* The coordinates are the sensor's, as Apollo has them of the driver of a lidar: forward, left, up. Nothing hit is left out. */
+/* Coordinates are the sensor's: forward, left, up, as from Apollo's lidar driver. Points without a hit are left out. */
 int apollo_out_point_cloud(struct apollo_out *o)
 {
 	const struct sim_PointCloud *m = APOLLO_BODY(o, PointCloud);
@@ -77,11 +77,11 @@ int apollo_out_point_cloud(struct apollo_out *o)
 	return 0;
 }
 
-/* ---- planar scanners, which Apollo takes for a lidar of one ring ---- */
+/* ---- planar scanners, sent as a lidar with one ring ---- */
 
 struct scan {
 	struct sim_LaserScan head;
-	const float *ranges, *intensities; /* intensities: NULL, there are none */
+	const float *ranges, *intensities; /* intensities: NULL: none */
 	uint32_t n;
 };
 
@@ -90,7 +90,7 @@ static int scan_of(struct apollo_out *o, struct scan *ret)
 	const struct sim_LaserScan *m = APOLLO_BODY(o, LaserScan);
 	uint32_t n_intensities;
 
-	ret->head = *m; /* once: a peer may still write it */
+	ret->head = *m; /* read once: a peer may still change it */
 	ret->ranges = sim_LaserScan_ranges(m, o->in->size, &ret->n);
 	ret->intensities = sim_LaserScan_intensities(m, o->in->size, &n_intensities);
 	if (!n_intensities)
@@ -117,7 +117,7 @@ static void scan_point(struct apollo_out *o, const struct scan *s, uint32_t i, f
 	pb_close(&o->w);
 }
 
-/* Rays that hit something, each with its time. */
+/* Sends the rays that hit something, each with its time. */
 int apollo_out_laser_scan(struct apollo_out *o)
 {
 	uint32_t hits = 0;
@@ -143,7 +143,7 @@ int apollo_out_laser_scan(struct apollo_out *o)
 	return 0;
 }
 
-/* One sensor: its range, or none. */
+/* A single sensor: its range, or nothing. */
 int apollo_out_ultrasonic(struct apollo_out *o)
 {
 	const struct sim_Ultrasonic *m = APOLLO_BODY(o, Ultrasonic);
@@ -156,10 +156,10 @@ int apollo_out_ultrasonic(struct apollo_out *o)
 
 /* ---- radar ---- */
 
-enum { POINT = 0, CAR = 1, TRUCK = 2 }; /* of the radar */
+enum { POINT = 0, CAR = 1, TRUCK = 2 }; /* classes of the radar */
 #define TRUCK_M 5
 
-/* Along where the radar looks, and to its left; object minus sensor. */
+/* Along the radar's line of sight, and to its left; object minus sensor. */
 static void radar_obs(struct apollo_out *o, const struct sim_RadarObject *r)
 {
 	struct pb_writer *w = &o->w;
@@ -193,7 +193,7 @@ int apollo_out_radar(struct apollo_out *o)
 		radar_obs(o, &r[i]);
 	pb_open(&o->w, 5);
 	pb_i64(&o->w, 1, n);
-	pb_i64(&o->w, 2, (int32_t)(o->in->sequence & 0xffff)); /* as the radar counts */
+	pb_i64(&o->w, 2, (int32_t)(o->in->sequence & 0xffff)); /* 16 bits, as in the radar */
 	pb_i64(&o->w, 3, 0);
 	pb_close(&o->w);
 	return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Apollo's definitions (schemas/apollo), one FileDescriptorSet a family, in which every file stands behind those that it needs.
+ * Apollo's definitions (schemas/apollo), one FileDescriptorSet for each family, in which each file comes after those
+ * that it imports.
  */
 #include <string.h>
 
@@ -12,7 +13,7 @@ static bool is(const struct pb_reader *r, const char *s, size_t len)
 	return r->wire == PB_LENGTH && r->len == len && !memcmp(r->data, s, len);
 }
 
-/* Whether a FileDescriptorProto has the message `name` with its package. */
+/* Whether a FileDescriptorProto defines the message `name`, which includes the package. */
 static bool defines(const struct apollo_file *f, const char *name)
 {
 	const char *dot = strrchr(name, '.');
@@ -47,7 +48,7 @@ static void need(const struct apollo_file *files, size_t n, const struct apollo_
 bool apollo_file_read(const void *blob, size_t size, struct apollo_file *ret)
 {
 	struct pb_reader in;
-	int error = 0; /* its own: the next file may be whole */
+	int error = 0; /* per file: the next one may be valid */
 
 	*ret = (struct apollo_file){ .blob = blob, .size = size };
 	pb_read_begin(&in, blob, size, &error);

@@ -15,7 +15,8 @@
 
 #define GPS_EPOCH_S INT64_C(315964800) /* 1980-01-06 */
 #define NS_PER_S    INT64_C(1000000000)
-#define APOLLO_S    INT64_C(315964783) /* what Apollo's localization adds to have Unix time, before 2017 */
+/* Apollo's localization adds this to GPS time to get Unix time (right before 2017) */
+#define APOLLO_S INT64_C(315964783)
 
 double apollo_seconds(int64_t ns)
 {
@@ -24,7 +25,7 @@ double apollo_seconds(int64_t ns)
 
 int64_t apollo_gps_ns(int64_t unix_ns)
 {
-	/* from which unix second on there was one more */
+	/* Unix times after which one more leap second counts */
 	static const int64_t leap[] = { 362793600, 394329600,  425865600,  489024000,  567993600,  631152000,
 					662688000, 709948800,  741484800,  773020800,  820454400,  867715200,
 					915148800, 1136073600, 1230768000, 1341100800, 1435708800, 1483228800 };
@@ -147,7 +148,7 @@ void apollo_finish_chassis(struct sim_CanBus *m, int32_t mode, int32_t gear)
 	m->throttle = or_0(m->throttle / 100);
 	m->braking = or_0(m->braking / 100);
 	m->steering = or_0(m->steering / 100);
-	/* the same numbers, of the mode and of the gear */
+	/* the enums have the same values, of mode and gear */
 	m->mode = mode >= 0 && mode <= SIM_VEHICLE_MODE_EMERGENCY ? (uint8_t)mode : SIM_VEHICLE_MODE_MANUAL;
 	m->gear = gear >= 0 && gear <= SIM_GEAR_LOW ? (uint8_t)gear : SIM_GEAR_NONE;
 	m->in_reverse = m->gear == SIM_GEAR_REVERSE;
@@ -179,7 +180,7 @@ double apollo_dot(const struct sim_Vector3 *a, const struct sim_Vector3 *b)
 	return a->x * b->x + a->y * b->y + a->z * b->z;
 }
 
-#define STANDS_MPS 0.1 /* what is slower looks nowhere */
+#define STANDS_MPS 0.1 /* slower objects have no direction */
 
 double apollo_radar_orientation(const struct sim_RadarObject *r)
 {
@@ -199,10 +200,10 @@ static const struct {
 	      { "UnderDrivable", { 0, 0 } } };
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* What has another name is a car. */
+/* Any label not in the table is a car. */
 struct apollo_kind apollo_kind_of(const void *body, size_t size, const struct sim_Detected3DObject *o)
 {
-	char label[sizeof("UnderDrivable") + 1] = ""; /* a copy: its publisher may still write, and it must end */
+	char label[sizeof("UnderDrivable") + 1] = ""; /* a copy, terminated: the publisher may still change it */
 
 	strncpy(label, sim_Detected3DObject_label_in(body, size, o), sizeof(label) - 1);
 	for (size_t i = 0; i < N_KINDS; i++)
@@ -211,7 +212,7 @@ struct apollo_kind apollo_kind_of(const void *body, size_t size, const struct si
 	return kinds[0].kind;
 }
 
-/* By the sub type; without one the first of its type. */
+/* By sub type; without one, the first label of the type. */
 const char *apollo_label_of(struct apollo_kind kind)
 {
 	for (size_t i = 0; kind.sub_type && i < N_KINDS; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Axes, angles and times as Apollo has them, over ROS as over Cyber RT. Its vehicle looks along y: right, forward, up; a quaternion
- * turns from there to the map. Pure: any thread.
+ * Apollo's axes, angles and times, over ROS as over Cyber RT. Its vehicle frame is right, forward, up (the vehicle
+ * looks along y); a quaternion rotates from there to the map. Pure: any thread.
  */
 #ifndef APOLLO_FRAMES_H
 #define APOLLO_FRAMES_H
@@ -14,51 +14,53 @@
 
 #define APOLLO_DEG_PER_RAD (180.0 / 3.14159265358979323846)
 
-/* ns as seconds, to the last bit that a double has */
+/* ns as seconds, to the precision of a double */
 double apollo_seconds(int64_t ns);
 /*
- * ns of the satellites' clock at a unix time: since 1980-01-06, leap seconds counted. Before it there is none, as when a simulation begins at
- * 0: then what Apollo's localization, which subtracts 17 leap seconds at any date up to 2016, turns into that unix time again.
+ * GPS time in ns of a Unix time: since 1980-01-06, including leap seconds. For earlier times, as when a simulation
+ * begins at 0, returns the value that Apollo's localization, which subtracts 17 leap seconds for any date up to 2016,
+ * converts back to that Unix time.
  */
 int64_t apollo_gps_ns(int64_t unix_ns);
 
-/* Forward, left, up as right, forward, up. */
+/* Converts forward, left, up to right, forward, up. */
 struct sim_Vector3 apollo_rfu(const struct sim_Vector3 *v);
 struct sim_Quaternion apollo_turn(const struct sim_Quaternion *flu);
-/* A quaternion to forward, left, up as one to right, forward, up. */
+/* Converts a quaternion of axes forward, left, up to right, forward, up. */
 struct sim_Quaternion apollo_turned(const struct sim_Quaternion *q);
-/* The three of them back. */
+/* The inverses of these three. */
 struct sim_Vector3 apollo_flu(const struct sim_Vector3 *rfu);
 struct sim_Quaternion apollo_turn_back(const struct sim_Quaternion *rfu);
 struct sim_Quaternion apollo_turned_back(const struct sim_Quaternion *q);
-/* A vector of the body's own axes in the map; q: from the body to the map. */
+/* Rotates a vector from the body's axes (forward, left, up) into the map; q: from the body to the map. */
 struct sim_Vector3 apollo_to_map(const struct sim_Quaternion *q, const struct sim_Vector3 *v);
 /* [rad], 0 is east, anticlockwise */
 double apollo_heading(const struct sim_Quaternion *q);
 /* [deg] clockwise from north, 0 to 360 */
 double apollo_compass(const struct sim_Quaternion *q);
-/* Roll about y, pitch about x, yaw about z, 0 is north: in that order from the inside. */
+/* Roll about y, pitch about x, yaw about z with 0 at north, applied in this order. */
 struct sim_Vector3 apollo_euler(const struct sim_Quaternion *flu);
-struct sim_Quaternion apollo_of_euler(const struct sim_Vector3 *euler); /* forward, left, up */
+struct sim_Quaternion apollo_of_euler(const struct sim_Vector3 *euler); /* a quaternion of axes forward, left, up */
 
 /*
- * A Chassis that came in, its pedals and steering in percent: what it leaves unset is NaN there, and a number that an enum does not have
- * reads as unset in protobuf. So NaN is 0, such a mode manual and such a gear none.
+ * Normalises an incoming Chassis, with pedals and steering in percent: NaN, which means unset there, becomes 0.
+ * protobuf reads an enum value that it does not know as unset, so an unknown mode becomes manual and an unknown gear
+ * none.
  */
 struct sim_CanBus;
 void apollo_finish_chassis(struct sim_CanBus *m, int32_t mode, int32_t gear);
-/* Of a confidence; 0 of one that is not from 0 to 1. */
+/* A confidence, or 0 if it is not from 0 to 1. */
 float apollo_confidence(double confidence);
-/* Of a variance; 0 of an invalid one. */
+/* Square root of a variance, or 0 if that is invalid. */
 double apollo_deviation(double variance);
-/* Of a place's covariance, east, north, up [m]; 1 cm where none are known, since 0 would say that it is exact. */
+/* Standard deviations of a position's covariance, east, north, up [m]; 1 cm where unknown, since 0 would mean exact. */
 struct sim_Vector3 apollo_deviations(const double covariance[9]);
 double apollo_dot(const struct sim_Vector3 *a, const struct sim_Vector3 *b);
-/* [deg] where what a radar sees goes, from where the radar looks, left is positive; 0 where it stands. */
+/* [deg] Direction in which an object moves, from the radar's line of sight, left is positive; 0 if it stands. */
 struct sim_RadarObject;
 double apollo_radar_orientation(const struct sim_RadarObject *r);
 
-/* PerceptionObstacle.Type and SubType of the label of an object of the body, and back. */
+/* Converts between an object's label and PerceptionObstacle.Type and SubType. */
 struct apollo_kind {
 	int32_t type, sub_type;
 };

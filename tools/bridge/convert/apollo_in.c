@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Commands of Apollo: what drives the vehicle. One ControlCommand says what we have several types for; each of them takes its part
- * out of it. See apollo.h.
+ * Commands of Apollo to the vehicle. One ControlCommand covers several of our types; each function extracts one of
+ * them. See apollo.h.
  */
 #include <math.h>
 #include <string.h>
@@ -60,7 +60,7 @@ int apollo_check_stamp(struct apollo_in *d, const struct apollo_stamp *h, int64_
 
 /* ---- ControlCommand ---- */
 
-struct lights { /* of VehicleSignal, or of the fields that Apollo had before it */
+struct lights { /* of VehicleSignal, or of the older fields before it existed */
 	int32_t turn;
 	bool has, has_turn, high_beam, low_beam, horn, emergency;
 };
@@ -100,7 +100,7 @@ static void read_signal(const struct pb_reader *field, struct lights *ret)
 		}
 }
 
-/* The fields before VehicleSignal, 11 to 15 and 21. */
+/* The fields used before VehicleSignal existed, 11 to 15 and 21. */
 static void read_old_signal(const struct pb_reader *r, struct command *c)
 {
 	struct lights *l = &c->lights;
@@ -179,7 +179,7 @@ static int check(struct apollo_in *d, const char *name, bool has, double v, doub
 #define SPEED_MAX        200.0 /* m/s */
 #define RATE_MAX         1e6   /* percent/s */
 
-/* A command is taken whole or not at all. */
+/* Checks all fields: a command is accepted as a whole or not at all. */
 static int read_command(struct apollo_in *d, struct command *c)
 {
 	struct pb_reader r;
@@ -219,7 +219,7 @@ static void set(struct sim_VehicleControl *m, float *field, double v, uint32_t b
 	m->present |= bit;
 }
 
-/* The pedals are what Apollo means; acceleration and speed are for vehicles without. */
+/* Pedals take precedence; acceleration and speed are used only without them. */
 static void take_pedals(struct sim_VehicleControl *m, const struct command *c)
 {
 	if (c->parking_brake) {
@@ -249,11 +249,11 @@ int apollo_in_control(struct apollo_in *d)
 	if (c.stamp_ns)
 		m->present |= SIM_VEHICLE_CONTROL_HAS_STAMP;
 	take_pedals(m, &c);
-	if (c.has_rate && (c.steering_rate < 0 || c.steering_rate > 0)) /* 0: nobody has set it */
+	if (c.has_rate && (c.steering_rate < 0 || c.steering_rate > 0)) /* 0: not set */
 		set(m, &m->steer_rate, fabs(c.steering_rate) / 100, SIM_VEHICLE_CONTROL_HAS_STEER_RATE);
 	if (c.has_target) /* left is positive in both */
 		set(m, &m->steer_target, c.steering_target / 100, SIM_VEHICLE_CONTROL_HAS_STEER_TARGET);
-	if (c.has_gear && c.gear <= SIM_GEAR_LOW) { /* the same numbers; then invalid and none */
+	if (c.has_gear && c.gear <= SIM_GEAR_LOW) { /* the same values; above are INVALID and NONE */
 		m->target_gear = (uint8_t)c.gear;
 		m->present |= SIM_VEHICLE_CONTROL_HAS_TARGET_GEAR;
 	}
@@ -273,7 +273,7 @@ int apollo_in_gear(struct apollo_in *d)
 	return apollo_made(d, &builder);
 }
 
-/* The numbers of TurnSignal are those of sim/Turn. */
+/* TurnSignal has the same values as sim/Turn. */
 static uint8_t turn_of(const struct command *c)
 {
 	if (c->lights.has_turn)
@@ -317,7 +317,7 @@ int apollo_in_hazard(struct apollo_in *d)
 	return apollo_made(d, &builder);
 }
 
-/* Whole: a vehicle takes all of it. So one without a gear says nothing. */
+/* A vehicle applies all of a VehicleState, so a command without a gear yields none. */
 int apollo_in_state(struct apollo_in *d)
 {
 	struct command c;
@@ -332,7 +332,7 @@ int apollo_in_state(struct apollo_in *d)
 		       : c.lights.low_beam ? SIM_VEHICLE_STATE_HEADLIGHT_LOW
 					   : SIM_VEHICLE_STATE_HEADLIGHT_OFF;
 	m->gear = (uint8_t)c.gear;
-	m->mode = c.has_mode ? (uint8_t)c.mode : SIM_VEHICLE_MODE_AUTO; /* the same numbers */
+	m->mode = c.has_mode ? (uint8_t)c.mode : SIM_VEHICLE_MODE_AUTO; /* the same values */
 	m->hand_brake = c.parking_brake;
 	m->horn = c.lights.horn;
 	m->autonomous = m->mode != SIM_VEHICLE_MODE_MANUAL;

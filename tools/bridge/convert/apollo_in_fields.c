@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fields, headers and texts of messages that come in. See apollo_in_private.h. */
+/* Fields, headers and texts of incoming messages. See apollo_in_private.h. */
 #include <math.h>
 #include <string.h>
 
@@ -67,7 +67,7 @@ void apollo_take_all(const struct pb_reader *r, const struct apollo_field *t, si
 		apollo_take(&in, t, n, to);
 }
 
-/* ---- the way through a message ---- */
+/* ---- iterating over a message ---- */
 
 void apollo_begin(struct apollo_in *d, struct pb_reader *r)
 {

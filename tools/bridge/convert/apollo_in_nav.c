@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clock, frames, inertial and satellite navigation of Apollo, coming in. See apollo_in.h. */
+/* Incoming clock, frames, inertial and satellite navigation of Apollo. See apollo_in.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "sim/msg/Imu.h"
 #include "sim/msg/Transforms.h"
 
-#define FRAME_MAX 39u /* bytes, of ours */
+#define FRAME_MAX 39u /* bytes, in our types */
 
 int apollo_in_clock(struct apollo_in *d)
 {
@@ -145,7 +145,7 @@ int apollo_in_imu(struct apollo_in *d)
 
 /* ---- localization.Pose ---- */
 
-struct pose { /* as it comes; what was not there is NaN */
+struct pose { /* as received; missing values are NaN */
 	struct sim_Vector3 at, velocity, acceleration, angular, acceleration_vrf, angular_vrf, euler;
 	struct sim_Quaternion turn;
 	double heading;
@@ -167,7 +167,7 @@ static const struct apollo_field pose_fields[] = {
 	{ \
 		.x = NAN, .y = NAN, .z = NAN \
 	}
-static const struct pose no_pose = { .at = { .x = NAN, .y = NAN }, /* as PointENU has it */
+static const struct pose no_pose = { .at = { .x = NAN, .y = NAN }, /* in PointENU z defaults to 0 */
 				     .velocity = NOWHERE,
 				     .acceleration = NOWHERE,
 				     .angular = NOWHERE,
@@ -182,7 +182,10 @@ static struct sim_Vector3 or_zero(const struct sim_Vector3 *v)
 	return apollo_finite(v) ? *v : (struct sim_Vector3){ 0 };
 }
 
-/* Forward, left, up to the map: by the quaternion, else by what else says it. False: nothing does. */
+/*
+ * The rotation from forward, left, up to the map: from the quaternion, else the Euler angles, else the heading. False:
+ * none is given.
+ */
 static bool pose_turn(const struct pose *p, struct sim_Quaternion *ret)
 {
 	if (is_turn(&p->turn))
@@ -196,7 +199,7 @@ static bool pose_turn(const struct pose *p, struct sim_Quaternion *ret)
 	return true;
 }
 
-/* Of the vehicle's axes: as said in them, else turned out of the map. */
+/* A vector in the vehicle's axes: vrf if given, else rotated from the map. */
 static struct sim_Vector3 in_vehicle(const struct sim_Vector3 *vrf, const struct sim_Vector3 *map, bool has_turn,
 				     const struct sim_Quaternion *turn)
 {
@@ -207,7 +210,7 @@ static struct sim_Vector3 in_vehicle(const struct sim_Vector3 *vrf, const struct
 	return map_to_body(turn, map);
 }
 
-/* The first such field of the message. */
+/* Reads the header, and the pose in that field. */
 static int read_pose(struct apollo_in *d, uint32_t field, struct pose *ret)
 {
 	int e = apollo_take_header(d, 1);
@@ -220,8 +223,8 @@ static int read_pose(struct apollo_in *d, uint32_t field, struct pose *ret)
 }
 
 /*
- * Apollo's driver of a receiver gives accelerations, rates and Euler's angles alone, the former in the vehicle's axes; what comes from a
- * simulator, or is an estimate, has them in the map's, and the vehicle's apart.
+ * Apollo's GNSS driver sends only accelerations, rates and Euler angles, all in the vehicle's axes; a simulator or an
+ * estimate sends them in the map's axes, and separately in the vehicle's.
  */
 static void put_corrected(const struct apollo_in *d, struct sim_CorrectedImu *m, const struct pose *p)
 {
@@ -264,20 +267,20 @@ int apollo_in_estimate_of_imu(struct apollo_in *d)
 
 /* ---- satellites ---- */
 
-/* Latitude and longitude only by the rig's zone: UTM alone does not say where it is. */
+/* Latitude and longitude are set only with the rig's zone: UTM coordinates alone are ambiguous. */
 static int put_odometry(struct apollo_in *d, struct sim_GpsOdometry *m, const struct pose *p)
 {
 	int zone = d->options->utm_zone;
 	struct sim_Vector3 at = apollo_to_origin(d, &p->at);
 
 	if (!apollo_finite(&p->at))
-		return apollo_drop(d, -ERANGE, "the position is none");
+		return apollo_drop(d, -ERANGE, "the position is not finite");
 	m->easting = at.x;
 	m->northing = at.y;
 	m->altitude = p->at.z;
 	m->ignore_map_origin = !d->options->origin;
 	if (zone && geo_of_utm(abs(zone), zone < 0, p->at.x, p->at.y, &m->longitude, &m->latitude) < 0)
-		return apollo_drop(d, -ERANGE, "%g, %g is no place in UTM zone %d", p->at.x, p->at.y, zone);
+		return apollo_drop(d, -ERANGE, "%g, %g is not a position in UTM zone %d", p->at.x, p->at.y, zone);
 	(void)pose_turn(p, &m->orientation);
 	m->velocity = or_zero(&p->velocity);
 	m->angular_velocity = in_vehicle(&p->angular_vrf, &p->angular, true, &m->orientation);
@@ -303,7 +306,7 @@ static const struct apollo_field deviation_fields[] = { APOLLO_FIELD(1, IN_POINT
 							APOLLO_FIELD(2, IN_POINT, deviations, orientation),
 							APOLLO_FIELD(3, IN_POINT, deviations, velocity) };
 
-/* rows and columns first to first + 2 of 36 */
+/* fills rows and columns first to first + 2 of 36 */
 static void variances(double c[36], unsigned first, const struct sim_Vector3 *dev)
 {
 	if (!apollo_finite(dev))
@@ -353,8 +356,8 @@ static int put_place(struct apollo_in *d, struct sim_Gps *m)
 		     : geo_utm(m->longitude, m->latitude, &utm);
 
 	if (r < 0 || !isfinite(m->altitude))
-		return apollo_drop(d, -ERANGE, "%g, %g degrees, %g m are no place in UTM", m->latitude, m->longitude,
-				   m->altitude);
+		return apollo_drop(d, -ERANGE, "%g, %g degrees, %g m is not a position in UTM", m->latitude,
+				   m->longitude, m->altitude);
 	m->easting = utm.easting - (origin ? origin[0] : 0);
 	m->northing = utm.northing - (origin ? origin[1] : 0);
 	m->ignore_map_origin = !origin;
@@ -363,7 +366,7 @@ static int put_place(struct apollo_in *d, struct sim_Gps *m)
 
 int apollo_in_best_pose(struct apollo_in *d)
 {
-	struct best_pose p = { .type = -1 }; /* of no solution it is 0 */
+	struct best_pose p = { .type = -1 }; /* 0 would mean "no solution" */
 	struct pb_reader r;
 	int e = apollo_take_header(d, 1);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Apollo has of the vehicle and what is around it, coming in: the chassis, detections in images, traffic lights, lanes. See apollo_in.h. */
+/*
+ * Incoming messages of Apollo about the vehicle and its surroundings: the chassis, detections in images, traffic
+ * lights, lanes. See apollo_in.h.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +12,7 @@
 #include "sim/msg/LaneLines.h"
 #include "sim/msg/TrafficSignals.h"
 
-#define LABEL_MAX 63u /* bytes, of ours */
+#define LABEL_MAX 63u /* bytes, in our types */
 
 /* ---- in an image ---- */
 
@@ -105,7 +108,7 @@ static void read_light(const struct pb_reader *field, struct sim_builder *b, str
 		else
 			APOLLO_TAKE(&r, light_fields, &l);
 	*to = (struct sim_TrafficSignal){ .shape = SIM_TRAFFIC_SIGNAL_SHAPE_UNKNOWN, .blink = l.blink };
-	if (l.color >= 0 && l.color <= SIM_TRAFFIC_SIGNAL_COLOR_BLACK) /* the same numbers */
+	if (l.color >= 0 && l.color <= SIM_TRAFFIC_SIGNAL_COLOR_BLACK) /* the same values */
 		to->color = (uint8_t)l.color;
 	to->score = apollo_confidence(l.confidence);
 	(void)apollo_set_text(b, &to->id, id, len, LABEL_MAX);
@@ -148,7 +151,7 @@ static const struct apollo_field curve_fields[] = {
 static const struct apollo_field line_fields[] = { APOLLO_FIELD(1, IN_I32, line, type),
 						   APOLLO_FIELD(2, IN_I32, line, position) };
 
-/* The camera's x points to the right, and a is of the third power. Types and positions have the same numbers. */
+/* The camera's x points to the right, and a is the cubic coefficient. Types and positions have the same values. */
 static int lane(const struct pb_reader *field, struct sim_LaneLine *to)
 {
 	struct line l = { .position = SIM_LANE_LINE_POSITION_UNKNOWN };
@@ -235,7 +238,7 @@ static const struct apollo_field gps_fields[] = {
 	APOLLO_FIELD(15, IN_F64, chassis, heading_deg),
 };
 
-/* As the receiver has it: its heading is from north, clockwise. */
+/* From the GNSS fix of the chassis: heading is from north, clockwise. */
 static void place(const struct apollo_in *d, struct chassis *c)
 {
 	double yaw = (90 - c->heading_deg) / APOLLO_DEG_PER_RAD;

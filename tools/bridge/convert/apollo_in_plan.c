@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of Apollo comes in besides commands: who drives, what it sees, where it wants to go. See apollo.h. */
+/*
+ * Other incoming messages of Apollo than commands: driving mode, perceived obstacles, planned trajectory. See apollo.h.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +15,7 @@
 
 enum { STOP = 0, START = 1, RESET = 2, MODE_MANUAL = 0, MODE_AUTO = 1 };
 
-/* Apollo 5 has the mode where Apollo 10 has the action. */
+/* Apollo 5 has the mode in the field in which Apollo 10 has the action. */
 int apollo_in_pad(struct apollo_in *d)
 {
 	uint32_t action_field = d->release == APOLLO_5 ? 3 : 2;
@@ -43,7 +45,7 @@ int apollo_in_pad(struct apollo_in *d)
 
 /* ---- PerceptionObstacles ---- */
 
-struct obstacle { /* what of it is not ours as it stands */
+struct obstacle { /* values that must be converted */
 	struct sim_Detected3DObject o;
 	struct apollo_kind kind;
 	int32_t id;
@@ -65,7 +67,7 @@ static const struct apollo_field obstacle_fields[] = {
 	APOLLO_FIELD(19, IN_I32, obstacle, kind.sub_type),
 };
 
-/* What has no place, size or direction is no object; of its speed and acceleration what is not known is 0. */
+/* Completes an object. False: position, size or heading is not finite. Unknown speed and acceleration become 0. */
 static bool make_whole(const struct apollo_in *d, struct obstacle *p)
 {
 	static const struct sim_Vector3 zero;
@@ -82,7 +84,7 @@ static bool make_whole(const struct apollo_in *d, struct obstacle *p)
 	return apollo_finite(&m->map_position) && apollo_finite(&m->size) && isfinite(m->heading);
 }
 
-/* A message of repeated ones: its header first, which is that field. */
+/* Reads the header, which is the given field, before the repeated messages. */
 static int read_stamp(struct apollo_in *d, uint32_t header, int64_t *ret_ns)
 {
 	struct apollo_stamp stamp = { 0 };
@@ -187,13 +189,13 @@ static void read_plan(const struct pb_reader *r, struct sim_Trajectory *m)
 			m->replanned = on;
 		break;
 	case 10:
-		if (pb_get_i32(r, &gear) && gear >= 0 && gear <= SIM_GEAR_LOW) /* the same numbers */
+		if (pb_get_i32(r, &gear) && gear >= 0 && gear <= SIM_GEAR_LOW) /* the same values */
 			m->gear = (uint8_t)gear;
 		break;
 	}
 }
 
-/* For display. A plan with a point that is nowhere is dropped whole. */
+/* For display. A plan with a point that is not finite is dropped as a whole. */
 int apollo_in_trajectory(struct apollo_in *d)
 {
 	struct sim_TrajectoryPoint *p;
@@ -217,7 +219,7 @@ int apollo_in_trajectory(struct apollo_in *d)
 		memset(&p[i], 0, sizeof(p[i]));
 		read_trajectory_point(&r, &p[i]);
 		if (!apollo_finite(&p[i].position))
-			return apollo_drop(d, -ERANGE, "point %u of the trajectory is nowhere", i);
+			return apollo_drop(d, -ERANGE, "point %u of the trajectory is not finite", i);
 		i++;
 	}
 	return apollo_made(d, &builder);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sensors of Apollo that come in: images, clouds, radar, ultrasonic. See apollo_in.h. */
+/* Incoming sensor messages of Apollo: images, clouds, radar, ultrasonic. See apollo_in.h. */
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ struct text { /* borrows */
 	size_t len;
 };
 
-struct picture { /* of both messages */
+struct picture { /* common to both messages */
 	uint32_t height, width, step;
 	struct text encoding, data;
 };
@@ -101,7 +101,7 @@ int apollo_in_compressed_image(struct apollo_in *d)
 
 /* ---- lidar ---- */
 
-struct point { /* theirs */
+struct point { /* a point of Apollo's */
 	float x, y, z;
 	uint32_t intensity;
 	uint64_t stamp_ns;
@@ -132,7 +132,10 @@ static void read_point(const struct pb_reader *field, struct point *p)
 		}
 }
 
-/* A driver stamps a cloud when it is whole: its points are older. The stamp becomes that of the first one, up to so long before. */
+/*
+ * A driver stamps a cloud when it is complete, so its points are older. The stamp becomes that of the first point, if
+ * that is at most so much earlier.
+ */
 #define CLOUD_DUR_NS INT64_C(4000000000)
 
 static void stamp_of_first(struct apollo_in *d, uint64_t first_ns)
@@ -161,7 +164,7 @@ static void put_point(struct sim_Point *to, const struct point *p, int64_t stamp
 
 struct shape {
 	uint32_t n, width, height;
-	uint64_t first_ns; /* of the points' stamps; 0: they have none */
+	uint64_t first_ns; /* earliest stamp of the points; 0: they have none */
 };
 
 static struct shape shape_of(struct apollo_in *d)
@@ -229,9 +232,9 @@ int apollo_in_point_cloud(struct apollo_in *d)
 	return apollo_made(d, &b);
 }
 
-/* ---- what measures distances ---- */
+/* ---- ranging sensors ---- */
 
-/* All sensors of the vehicle: the nearest. */
+/* Of all sensors of the vehicle the nearest range. */
 int apollo_in_ultrasonic(struct apollo_in *d)
 {
 	float least = -1, range;
@@ -264,7 +267,10 @@ static const struct apollo_field radar_fields[] = {
 
 enum { DYNPROP_STATIONARY = 1, MEAS_STATE_NEW = 1 };
 
-/* Where the radar is and looks is not said: it stands at 0 and looks along x. Numbers are as they come, of a sensor. */
+/*
+ * The message does not give the radar's pose: it is placed at 0, looking along x. Values are unchecked, as from any
+ * sensor.
+ */
 static void put_radar(struct sim_RadarObject *to, const struct radar_obs *o)
 {
 	*to = (struct sim_RadarObject){ .sensor_aim = { .x = 1 },

@@ -93,11 +93,11 @@ int apollo_out_imu(struct apollo_out *o)
 	return 0;
 }
 
-/* What localization.Pose has; NULL: left out. Of the vehicle's axes: FLU. */
+/* Contents of a localization.Pose; NULL: left out. Vehicle axes: FLU. */
 struct pose {
 	struct sim_Vector3 at;
 	const struct sim_Quaternion *turn;
-	struct sim_Vector3 velocity, angular; /* map */
+	struct sim_Vector3 velocity, angular; /* in the map */
 	const struct sim_Vector3 *acceleration, *acceleration_flu, *angular_flu;
 };
 
@@ -121,7 +121,7 @@ static void put_pose(struct apollo_out *o, uint32_t field, const struct pose *p)
 	pb_close(&o->w);
 }
 
-/* Its position is the map's: the rig's origin makes it UTM. */
+/* The position is in the map: the rig's origin converts it to UTM. */
 static void imu_pose(struct apollo_out *o, uint32_t field, const struct sim_CorrectedImu *m)
 {
 	struct pose p = { .at = apollo_from_origin(o, &m->imu.position),
@@ -167,7 +167,7 @@ int apollo_out_ins_stat(struct apollo_out *o)
 }
 
 enum { SOL_COMPUTED = 0, INSUFFICIENT_OBS = 1, NONE = 0, NARROW_INT = 50, WGS84 = 61 };
-#define SATELLITES 15u /* nobody simulates them */
+#define SATELLITES 15u /* made up: satellites are not simulated */
 
 int apollo_out_best_pose(struct apollo_out *o)
 {
@@ -220,7 +220,7 @@ int apollo_out_gps(struct apollo_out *o)
 	return 0;
 }
 
-/* rows and columns first to first + 2 of 36 */
+/* from rows and columns first to first + 2 of 36 */
 static void deviations(struct apollo_out *o, uint32_t field, const double c[36], unsigned first)
 {
 	struct sim_Vector3 d = { .x = apollo_deviation(c[first * 7]),
@@ -230,7 +230,7 @@ static void deviations(struct apollo_out *o, uint32_t field, const double c[36],
 	apollo_point(o, field, &d);
 }
 
-/* Apollo's control refuses a pose without accelerations: who has none has a vehicle that does not change its speed. */
+/* Apollo's control refuses a pose without accelerations: if unknown they are sent as 0. */
 int apollo_out_estimate(struct apollo_out *o)
 {
 	static const struct sim_Vector3 zero;
@@ -252,7 +252,7 @@ int apollo_out_estimate(struct apollo_out *o)
 	return 0;
 }
 
-/* ---- where it is ---- */
+/* ---- position ---- */
 
 struct sim_Vector3 apollo_from_origin(const struct apollo_out *o, const struct sim_Vector3 *v)
 {

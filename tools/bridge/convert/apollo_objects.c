@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is around the vehicle: objects, traffic lights, lanes. See apollo.h. */
+/* The vehicle's surroundings: objects, traffic lights, lanes. See apollo.h. */
 #include <math.h>
 
 #include "apollo_private.h"
@@ -8,7 +8,7 @@
 #include "sim/msg/LaneLines.h"
 #include "sim/msg/TrafficSignals.h"
 
-/* Anticlockwise, from the front's left. */
+/* Counterclockwise, starting front left. */
 static void corners(struct apollo_out *o, const struct sim_Detected3DObject *m, const struct sim_Vector3 *at)
 {
 	double c = cos(m->heading), s = sin(m->heading);
@@ -108,7 +108,8 @@ static void light(struct apollo_out *o, const struct sim_TrafficSignal *s)
 	uint8_t color = s->color;
 
 	pb_open(&o->w, 1);
-	pb_u64(&o->w, 1, color <= SIM_TRAFFIC_SIGNAL_COLOR_BLACK ? color : 0); /* the same numbers; there is no white */
+	/* the same values; white does not exist */
+	pb_u64(&o->w, 1, color <= SIM_TRAFFIC_SIGNAL_COLOR_BLACK ? color : 0);
 	apollo_body_text(o, 2, sim_TrafficSignal_id_in(o->in->body, o->in->size, s));
 	pb_f64(&o->w, 3, (double)s->score);
 	pb_bool(&o->w, 5, s->blink);
@@ -130,7 +131,7 @@ int apollo_out_lights(struct apollo_out *o)
 
 /* ---- lanes ---- */
 
-/* The camera's x points to the right, and a is of the third power. Types and positions have the same numbers. */
+/* The camera's x points to the right, and a is the cubic coefficient. Types and positions have the same values. */
 static void lane(struct apollo_out *o, const struct sim_LaneLine *l)
 {
 	struct pb_writer *w = &o->w;

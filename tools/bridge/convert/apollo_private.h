@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the apollo_*.c files share: one mapping a function. */
+/* Shared by the apollo_*.c files: one function for each mapping. */
 #ifndef APOLLO_PRIVATE_H
 #define APOLLO_PRIVATE_H
 
@@ -11,7 +11,7 @@
 #include "pb_reader.h"
 #include "pb_writer.h"
 
-struct apollo_out { /* a message on its way out */
+struct apollo_out { /* an outgoing message */
 	const struct apollo_message *in;
 	const struct apollo_options *options;
 	struct pb_writer w;
@@ -20,7 +20,7 @@ struct apollo_out { /* a message on its way out */
 	size_t why_size;
 };
 
-struct apollo_in { /* one on its way in */
+struct apollo_in { /* an incoming message */
 	const struct apollo_limits *limits;
 	const struct apollo_options *options;
 	const void *data;
@@ -37,7 +37,7 @@ struct apollo_in { /* one on its way in */
 };
 
 /* clang-format off */
-/* X(type of ours, function, Apollo's name, Apollo's channel or NULL); the first of a type is its default. */
+/* X(type of ours, function, Apollo's name, Apollo's channel or NULL); the first line of a type is its default. */
 #define APOLLO_OUT(X) \
 	X(Clock, clock, "apollo.cyber.proto.Clock", "/clock") \
 	X(Transforms, transforms, "apollo.transform.TransformStampeds", "/tf") \
@@ -60,7 +60,7 @@ struct apollo_in { /* one on its way in */
 	X(TrafficSignals, lights, "apollo.perception.TrafficLightDetection", "/apollo/perception/traffic_light") \
 	X(LaneLines, lanes, "apollo.perception.PerceptionLanes", NULL)
 
-/* X(Apollo's name, function, type of ours, Apollo's channel or NULL); the first of a message is its default. */
+/* X(Apollo's name, function, type of ours, Apollo's channel or NULL); the first line of a message is its default. */
 #define APOLLO_IN(X) \
 	X("apollo.control.ControlCommand", control, VehicleControl, "/apollo/control") \
 	X("apollo.control.ControlCommand", gear, GearCommand, "/apollo/control") \
@@ -97,7 +97,7 @@ APOLLO_OUT(X)
 APOLLO_IN(X)
 #undef X
 
-/* const struct sim_T *m = APOLLO_BODY(o, T): the message, or -EBADMSG is returned */
+/* Declares const struct sim_T *m, the message of o; returns -EBADMSG from the caller if the body is malformed. */
 #define APOLLO_BODY(o, T) APOLLO_CHECKED(o, T, m)
 #define APOLLO_CHECKED(o, T, m) \
 	sim_##T##_from((o)->in->body, (o)->in->size); \
@@ -105,7 +105,7 @@ APOLLO_IN(X)
 	return apollo_no_body(o, "sim/" #T)
 
 int apollo_no_body(struct apollo_out *o, const char *type);
-/* The sentence of an error, which it returns. */
+/* Writes the reason of an error, which it returns. */
 __attribute__((format(printf, 3, 4))) int apollo_refuse(struct apollo_out *o, int error, const char *fmt, ...);
 __attribute__((format(printf, 3, 4))) int apollo_drop(struct apollo_in *d, int error, const char *fmt, ...);
 
@@ -114,26 +114,32 @@ struct apollo_file { /* a FileDescriptorProto; borrows */
 	size_t size, name_len;
 };
 
-#define APOLLO_SET_MAX 1024u /* files of a set */
+#define APOLLO_SET_MAX 1024u /* files in a set */
 
-/* Of a set's field 1. False: it is damaged, or has no name. */
+/* Reads field 1 of a set. False: it is malformed, or has no name. */
 bool apollo_file_read(const void *blob, size_t size, struct apollo_file *ret);
-/* Those that the message `name` needs, of files of which each stands behind those that it imports; 0: it is in none, or needs too many. */
+/*
+ * Selects the files that define the message `name`, from files of which each comes after those that it imports. Returns
+ * their number; 0: no file defines it, or more than APOLLO_FILES_MAX are needed.
+ */
 size_t apollo_choose(const struct apollo_file *files, size_t n, const char *name, struct iovec ret[APOLLO_FILES_MAX]);
-/* All that are carried here. */
+/* All built-in definitions. */
 size_t apollo_own_files(enum apollo_release r, struct apollo_file files[APOLLO_DEFINITIONS_MAX]);
 
-/* ---- what many messages have ---- */
+/* ---- parts of many messages ---- */
 
 #define APOLLO_LIDAR_TIMESTAMP  4u
 #define APOLLO_CAMERA_TIMESTAMP 5u
 #define APOLLO_RADAR_TIMESTAMP  6u
 
-/* The header as field 1, or another; sensor: the field that has the stamp in ns besides, or 0. */
+/* Writes the header as field 1, or another field; sensor: the field that repeats the stamp in ns, or 0. */
 void apollo_header(struct apollo_out *o, uint32_t field, uint32_t sensor);
 void apollo_header_framed(struct apollo_out *o, uint32_t field, uint32_t sensor, const char *frame, size_t len);
 void apollo_text(struct apollo_out *o, uint32_t field, const char *s);
-/* A string of the message, by its accessor. Its publisher may take the NUL away meanwhile: it ends with the body then. */
+/*
+ * Length of a string of the message, from its accessor. If its publisher overwrites the NUL meanwhile, the string ends
+ * with the body.
+ */
 size_t apollo_body_len(const struct apollo_out *o, const char *s);
 void apollo_body_text(struct apollo_out *o, uint32_t field, const char *s);
 void apollo_frame_id(struct apollo_out *o, uint32_t field);
@@ -141,14 +147,14 @@ void apollo_frame_id(struct apollo_out *o, uint32_t field);
 void apollo_point(struct apollo_out *o, uint32_t field, const struct sim_Vector3 *v);
 void apollo_quaternion(struct apollo_out *o, uint32_t field, const struct sim_Quaternion *q);
 
-/* A position that is relative to the map's origin. */
+/* The absolute position of one that is relative to the map's origin. */
 struct sim_Vector3 apollo_from_origin(const struct apollo_out *o, const struct sim_Vector3 *v);
 
-struct apollo_fix { /* what both messages of a receiver have */
+struct apollo_fix { /* fields that both messages of a GNSS receiver have */
 	double longitude, latitude, altitude, easting, northing;
 	bool absolute;
 };
-/* Its UTM coordinates, in the zone of the rig. 0 or -EBADMSG. */
+/* The UTM coordinates, in the rig's zone. 0 or -EBADMSG. */
 int apollo_place(struct apollo_out *o, const struct apollo_fix *f, struct sim_Vector3 *ret);
 
 #endif

@@ -25,7 +25,7 @@ static bool ends_with(const char *s, const char *end)
 	return n >= k && strcmp(s + n - k, end) == 0;
 }
 
-/* Whether the message of Apollo's has that name: CorrectedImu was an Imu until 1.5. */
+/* Whether the message has that name in ROS: until Apollo 1.5 CorrectedImu was called Imu. */
 static bool is_called(const struct apollo_type *t, const char *name, bool corrected)
 {
 	const char *own = strrchr(apollo_type_name(t), '.') + 1;
@@ -49,7 +49,7 @@ const struct apollo_type *apollo_ros_find(const char *type, const char *topic, c
 	return NULL;
 }
 
-/* Whether a DescriptorProto is of that name. */
+/* Whether a DescriptorProto has that name. */
 static bool describes(const struct pb_reader *message, const char *name)
 {
 	const void *have = "";
@@ -62,7 +62,7 @@ static bool describes(const struct pb_reader *message, const char *name)
 	return len == strlen(name) && memcmp(have, name, len) == 0;
 }
 
-/* How often a file defines a message of that name; ret: "package.name", "" where that is too long. */
+/* Counts the messages of that name in a file; ret: "package.name" of one, "" if that is too long. */
 static unsigned count_in_file(const struct apollo_file *f, const char *name, char *ret, size_t size)
 {
 	const void *package = "";
@@ -82,7 +82,7 @@ static unsigned count_in_file(const struct apollo_file *f, const char *name, cha
 	return found;
 }
 
-/* -ENOENT: there is none of that name, or it is too long for ret; -EEXIST: there are several. */
+/* -ENOENT: no message has that name, or the full name is too long; -EEXIST: several have it. */
 static int full_name(const char *type, const char *topic, char *ret, size_t size)
 {
 	const struct apollo_type *mapped = apollo_ros_find(type, topic, NULL);
@@ -102,7 +102,7 @@ static int full_name(const char *type, const char *topic, char *ret, size_t size
 	return found > 1 ? -EEXIST : *ret ? 0 : -ENOENT;
 }
 
-/* As one set, of the files that it needs alone: in all of them its type would take long to make. */
+/* Makes the type from a set of the needed files only: from all files it would take long. */
 static int make(const char *name, struct pb_type **ret, char *why, size_t why_size)
 {
 	struct iovec files[APOLLO_FILES_MAX], iov[IOV_BUF_PIECES];
@@ -136,13 +136,13 @@ int apollo_ros_defined(const char *type, const char *topic, struct pb_type **ret
 		return make(name, ret, why, why_size);
 	snprintf(why, why_size, "%s",
 		 r == -EEXIST ? "Apollo 5 has several messages of that name"
-			      : "nothing of simd's is made of this message, and Apollo 5 has none of that name");
+			      : "this message has no mapping, and Apollo 5 has no message of that name");
 	return -ENOTSUP;
 }
 
 /* ---- out ---- */
 
-/* Apollo sent these as what ROS has for them. The last is SVL's own, later. */
+/* Apollo sent these as ordinary ROS messages. The last one is SVL Simulator's, and newer. */
 static bool is_ordinary(const struct apollo_type *t)
 {
 	static const char *const names[] = { "apollo.drivers.PointCloud",          "apollo.drivers.Image",
@@ -192,7 +192,7 @@ struct ros_type *apollo_ros_type_of(const char *message)
 	return apollo_ros_type_create(type);
 }
 
-/* Of the message that stands behind the first four bytes. */
+/* Writes the length of the message into the first four bytes. */
 static void put_length(struct iov_buf *out)
 {
 	uint32_t n = (uint32_t)(out->total - 4); /* less than 2 GiB */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See apollo_sent.h. The table is what apollo_out_*() write: a test holds every message that it encodes against it. */
+/*
+ * See apollo_sent.h. The table lists what apollo_out_*() write: a test checks every message that it encodes against it.
+ */
 #include "apollo_sent.h"
 
 #include <string.h>
@@ -56,14 +58,14 @@ const struct apollo_sent *apollo_sent_at(unsigned i)
 	return i < sizeof(all) / sizeof(all[0]) ? &all[i] : NULL;
 }
 
-/* ---- in a set; numbers are those of google/protobuf/descriptor.proto ---- */
+/* ---- in a set; field numbers are those of google/protobuf/descriptor.proto ---- */
 
 static bool is(const struct pb_reader *r, const char *text, size_t len)
 {
 	return r->wire == PB_LENGTH && r->len == len && memcmp(r->data, text, len) == 0;
 }
 
-/* Whether a descriptor's field 1 is that. */
+/* Whether a descriptor's field 1, its name, is `name`. */
 static bool has_name(const struct pb_reader *descriptor, const char *name, size_t len)
 {
 	struct pb_reader in;
@@ -74,7 +76,7 @@ static bool has_name(const struct pb_reader *descriptor, const char *name, size_
 	return false;
 }
 
-/* The message "A", or "A.B" within it, of those that stand in that field. */
+/* Finds the message "A", or "A.B" within it, among the messages in that field. */
 static bool descend(const void *data, size_t len, uint32_t field, const char *name, struct apollo_descriptor *ret)
 {
 	size_t first = strcspn(name, ".");
@@ -93,7 +95,7 @@ static bool descend(const void *data, size_t len, uint32_t field, const char *na
 	return false;
 }
 
-/* What of the name is behind the package of the file; NULL: it is of another one. */
+/* The part of the name after the file's package; NULL: another package. */
 static const char *within(const struct apollo_file *f, const char *name)
 {
 	struct pb_reader r;
@@ -156,7 +158,10 @@ bool apollo_field_find(const struct apollo_descriptor *message, uint32_t number,
 #define TYPE_MESSAGE   11u
 #define LABEL_REPEATED 3u
 
-/* How it is written: 0 a number, 1 one with a sign beside it, 2 eight bytes, 3 four, 4 a length and bytes, 5 a message, 6 a group. */
+/*
+ * The encoding of a field type: 0 varint, 1 zigzag, 2 eight bytes, 3 four bytes, 4 length-delimited, 5 message, 6
+ * group.
+ */
 static unsigned form_of(uint32_t type)
 {
 	static const uint8_t forms[] = { 7, 2, 3, 0, 0, 0, 2, 3, 0, 4, 6, 5, 4, 0, 0, 3, 2, 1, 1 };

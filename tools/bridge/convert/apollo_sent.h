@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which fields of Apollo's messages are written, and how a set of definitions describes them: for what a user's definitions lack. Nothing of a set is
- * trusted. Pure functions: any thread.
+ * Which fields of Apollo's messages we write, and how a set of definitions describes them: to find what a user's
+ * definitions lack. The set is untrusted. Pure functions: any thread.
  */
 #ifndef APOLLO_SENT_H
 #define APOLLO_SENT_H
@@ -14,13 +14,13 @@
 
 struct apollo_sent {
 	const char *message;            /* "apollo.common.Header" */
-	uint8_t field[APOLLO_SENT_MAX]; /* numbers, of either family; up to a 0 */
+	uint8_t field[APOLLO_SENT_MAX]; /* field numbers, of either family; terminated by 0 */
 };
 
-/* All of them, i from 0 on; NULL: no more. */
+/* The i-th message; NULL: no further one. */
 const struct apollo_sent *apollo_sent_at(unsigned i);
 
-/* ---- in a set ---- */
+/* ---- in a set of definitions ---- */
 
 struct apollo_file;
 
@@ -35,10 +35,10 @@ struct apollo_field { /* a FieldDescriptorProto; borrows */
 	uint32_t number, label, type;
 };
 
-/* The message with that full name, also one within another. False: it is not there. */
+/* Finds the message with this full name, also a nested one. False: it does not exist. */
 bool apollo_message_find(const struct apollo_file *files, size_t n, const char *name, struct apollo_descriptor *ret);
 bool apollo_field_find(const struct apollo_descriptor *message, uint32_t number, struct apollo_field *ret);
-/* Whether what is written as the one is read as the other: name, form and message are the same. */
+/* Whether a field written by one definition can be read by the other: same name, form and message type. */
 bool apollo_field_reads(const struct apollo_field *a, const struct apollo_field *b);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See apollo_set.h. Files are put in the order in which each stands behind those that it imports. */
+/* See apollo_set.h. Files are sorted so that each comes after those that it imports. */
 #include "apollo_set.h"
 
 #include <errno.h>
@@ -31,8 +31,8 @@ struct symbol {
 struct loading {
 	struct apollo_set *set;
 	const struct apollo_set_log *log;
-	struct apollo_file found[APOLLO_SET_MAX]; /* in the order of the set */
-	bool out[APOLLO_SET_MAX];                 /* left out */
+	struct apollo_file found[APOLLO_SET_MAX]; /* in the set's order */
+	bool out[APOLLO_SET_MAX];                 /* skipped */
 	bool placed[APOLLO_SET_MAX];
 	size_t n;
 	struct symbol *symbol;
@@ -83,7 +83,7 @@ static const struct apollo_file *find(const struct loading *l, const void *name,
 	return NULL;
 }
 
-/* Another of the set, made plain in place. */
+/* Adds one file of the set, reduced in place by plain_file(). */
 static void add_file(struct loading *l, const struct pb_reader *r)
 {
 	const char *set = l->set->name;
@@ -118,7 +118,7 @@ static int add_files(struct loading *l, size_t size)
 		add_file(l, &r);
 	}
 	if (error && l->n)
-		say(l->log, l->set->name, "it is cut short or damaged behind its file %zu", l->n);
+		say(l->log, l->set->name, "it is truncated or malformed after file %zu", l->n);
 	return 0;
 }
 
@@ -146,7 +146,7 @@ static int add_symbol(struct loading *l, const struct apollo_file *f, const stru
 	return 0;
 }
 
-/* What a file defines at its top: messages and enums. */
+/* Adds what a file defines at the top level: messages and enums. */
 static int add_symbols(struct loading *l, const struct apollo_file *f)
 {
 	struct apollo_file package = { .name_len = 0 };
@@ -173,7 +173,7 @@ static int by_name(const void *a, const void *b)
 	return r ? r : (x->file > y->file) - (x->file < y->file);
 }
 
-/* Of two files that define the same name the second is left out. */
+/* If two files define the same name, skips the second. */
 static int find_clashes(struct loading *l)
 {
 	const struct symbol *kept = NULL;
@@ -205,7 +205,7 @@ static int find_clashes(struct loading *l)
 
 /* ---- order ---- */
 
-/* Whether all that it imports is placed; else what is not. */
+/* Whether all imports of the file are placed; if not, returns the first that is not. */
 static bool is_ready(const struct loading *l, const struct apollo_file *f, struct apollo_file *ret_missing)
 {
 	struct pb_reader r;
@@ -297,12 +297,12 @@ size_t apollo_set_files(const struct apollo_set *s, const char *name, struct iov
 	return apollo_choose(s->file, s->n, name, files);
 }
 
-/* ---- what it lacks ---- */
+/* ---- missing definitions ---- */
 
-struct list { /* of names, in a sentence */
+struct list { /* names for a log message */
 	char text[400];
 	size_t n;
-	unsigned more; /* for which there is no room */
+	unsigned more; /* names that did not fit */
 };
 
 __attribute__((format(printf, 2, 3))) static void add_name(struct list *l, const char *fmt, ...)
@@ -333,7 +333,7 @@ static void say_names(const struct apollo_set *s, const struct apollo_set_log *l
 		say(log, s->name, "%s%s%s", what, l->text, more);
 }
 
-/* One message is made of several types of ours. */
+/* Whether the message was listed before: one message can be made from several of our types. */
 static bool is_named_before(enum apollo_release r, unsigned i)
 {
 	const char *name = apollo_type_name(apollo_type_at(r, false, i));
@@ -359,7 +359,10 @@ static void say_missing_messages(const struct apollo_set *s, enum apollo_release
 	say_names(s, log, "it lacks messages that are sent: ", &missing);
 }
 
-/* A message that it lacks, or has by another name, is named as a message, or by the field that it is in. */
+/*
+ * Compares only messages that exist under this name. A missing message is logged by say_missing_messages(), or as the
+ * field that contains it.
+ */
 static void say_missing_fields(const struct apollo_set *s, enum apollo_release r, const struct apollo_set_log *log)
 {
 	struct apollo_file own[APOLLO_DEFINITIONS_MAX];
@@ -378,7 +381,7 @@ static void say_missing_fields(const struct apollo_set *s, enum apollo_release r
 			    !(apollo_field_find(&theirs, m->field[k], &there) && apollo_field_reads(&sent, &there)))
 				add_name(&missing, "%s%s.%.*s", missing.n ? ", " : "", m->message, NAME(&sent));
 	}
-	say_names(s, log, "it lacks fields that are sent, or has others in their place: ", &missing);
+	say_names(s, log, "it lacks, or defines differently, fields that are sent: ", &missing);
 }
 
 void apollo_set_say_missing(const struct apollo_set *s, enum apollo_release r, const struct apollo_set_log *log)
@@ -387,7 +390,7 @@ void apollo_set_say_missing(const struct apollo_set *s, enum apollo_release r, c
 	say_missing_fields(s, r, log);
 }
 
-/* ---- files of a user's ---- */
+/* ---- reading files ---- */
 
 static int read_all(const char *path, uint8_t **ret, size_t *ret_size)
 {
@@ -425,10 +428,8 @@ static int load_folder(const char *path, enum apollo_release release, const stru
 	if (r == 0 && iov_buf_iov(&all, iov) == 1)
 		r = apollo_set_read(path, iov[0].iov_base, iov[0].iov_len, log, ret);
 	else
-		r = refuse(
-			log, path, r < 0 ? r : -EBADMSG,
-			r < 0 ? "no memory"
-			      : "it has none of the .proto files that are looked for, as modules/... of Apollo's sources");
+		r = refuse(log, path, r < 0 ? r : -EBADMSG,
+			   r < 0 ? "no memory" : "it has none of the .proto files of Apollo's sources (modules/...)");
 	iov_buf_finish(&all);
 	return r;
 }

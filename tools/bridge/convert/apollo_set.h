@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A user's own definitions of Apollo's messages, in place of those that are carried here: a FileDescriptorSet, as protoc --include_imports
- * --descriptor_set_out writes it, or a folder of .proto files. Nothing of it is trusted: what is damaged, or clashes with another file, is left out with a sentence, and the
- * rest holds. Constant once it is loaded: any thread.
+ * A user's own definitions of Apollo's messages, used instead of the built-in ones: a FileDescriptorSet, as written by
+ * protoc --include_imports --descriptor_set_out, or a folder of .proto files. They are untrusted: a file that is
+ * malformed, or conflicts with another, is skipped with a log message. Constant once loaded: any thread.
  */
 #ifndef APOLLO_SET_H
 #define APOLLO_SET_H
@@ -11,25 +11,27 @@
 
 struct apollo_set;
 
-/* Where sentences go. fatal: nothing can be used. */
+/* Receives log messages. fatal: nothing can be used. */
 struct apollo_set_log {
 	void (*say)(void *arg, bool fatal, const char *sentence);
 	void *arg;
 };
 
 /*
- * Of a folder what the messages of that family need; what the set lacks of it is said. 0; or an errno, -EBADMSG if there is no such set: with a
- * fatal sentence. *ret: apollo_set_destroy().
+ * Loads the set; from a folder, what the messages of that family need. Logs what the set lacks. 0, or an errno,
+ * -EBADMSG if it is no such set, after a fatal message. Free *ret with apollo_set_destroy().
  */
 int apollo_set_load(const char *path, enum apollo_release r, const struct apollo_set_log *log, struct apollo_set **ret);
-/* The same of bytes; name: what sentences begin with. */
+/* The same from bytes; name: prefix of the log messages. */
 int apollo_set_read(const char *name, const void *set, size_t size, const struct apollo_set_log *log,
 		    struct apollo_set **ret);
-void apollo_set_destroy(struct apollo_set *s); /* NULL is fine */
+void apollo_set_destroy(struct apollo_set *s); /* s may be NULL */
 
-/* As apollo_type_files() of a message by its name. 0: it has none, or needs more than APOLLO_FILES_MAX. */
+/*
+ * As apollo_type_files() for a message by its name. 0: the set lacks it, or it needs more than APOLLO_FILES_MAX files.
+ */
 size_t apollo_set_files(const struct apollo_set *s, const char *name, struct iovec files[APOLLO_FILES_MAX]);
-/* Say, in a sentence each, which messages and which fields of that family it lacks of those that are written. */
+/* Logs each message and field of that family that we write but the set lacks. */
 void apollo_set_say_missing(const struct apollo_set *s, enum apollo_release r, const struct apollo_set_log *log);
 
 #endif

@@ -30,10 +30,10 @@ struct tree {
 	const char *folder;
 	const struct apollo_set_log *log;
 	struct file *file;
-	unsigned n, now; /* now: the file that is read */
+	unsigned n, now; /* now: the file being read */
 	struct name *name;
 	size_t n_names, room;
-	bool visible[APOLLO_SET_MAX]; /* from `now` */
+	bool visible[APOLLO_SET_MAX]; /* to `now` */
 	int error;
 };
 
@@ -64,7 +64,7 @@ static char *read_text(const char *folder, const char *name, size_t *ret_len)
 	return less ? less : text;
 }
 
-/* Its number; -1: it is not there. */
+/* Returns the file's number, reading it if necessary; -1: it cannot be read. */
 static int find_or_add(struct tree *t, const char *name)
 {
 	struct file *f = &t->file[t->n];
@@ -104,9 +104,9 @@ static void on_import(void *arg, const char *name, unsigned line)
 	struct file *f = &t->file[t->now];
 
 	if (i < 0)
-		leave_out(t, line, "it imports what is not there, or is too large: ", name);
+		leave_out(t, line, "it imports a file that is missing or too large: ", name);
 	else if (f->n_imports == IMPORTS_MAX)
-		leave_out(t, line, "it imports too much: ", name);
+		leave_out(t, line, "it has too many imports: ", name);
 	else
 		f->import[f->n_imports++] = (unsigned)i;
 }
@@ -149,7 +149,7 @@ static void on_declare(void *arg, const char *text, bool is_enum, unsigned line)
 	more[t->n_names++].is_enum = is_enum;
 }
 
-/* Packages are found by the names in them. */
+/* A package exists if a visible name is in it. */
 static bool on_find(void *arg, const char *text, bool *ret_enum)
 {
 	struct tree *t = arg;
@@ -180,7 +180,7 @@ static void read_first(struct tree *t)
 	iov_buf_finish(&nowhere);
 }
 
-/* What it imports that is not whole is no file for it either, and so on. */
+/* Marks files as bad that import a bad one. Returns true if there were any: call again. */
 static bool spread_bad(struct tree *t)
 {
 	bool more = false;
@@ -233,7 +233,7 @@ static void add_roots(struct tree *t, enum apollo_release r)
 	char name[256];
 
 	for (unsigned i = 0; (type = apollo_type_at(r, false, i)); i++) {
-		size_t n = apollo_type_files(type, files); /* its own is the last one */
+		size_t n = apollo_type_files(type, files); /* the last one defines the message itself */
 
 		if (!n || !apollo_file_read(files[n - 1].iov_base, files[n - 1].iov_len, &own) ||
 		    own.name_len >= sizeof(name))
@@ -243,7 +243,7 @@ static void add_roots(struct tree *t, enum apollo_release r)
 	}
 }
 
-/* From where its roots are on. Takes t. */
+/* Reads the roots and all that they import, and describes them. Frees t. */
 static int read_all(struct tree *t, struct iov_buf *out)
 {
 	int error;
@@ -296,6 +296,6 @@ int apollo_tree_read_file(const char *folder, const char *name, const struct apo
 	struct tree *t = create(folder, log);
 
 	if (t && !t->error && find_or_add(t, name) < 0 && !t->error)
-		say(t, "it is not there, or is too large");
+		say(t, "the file is missing or too large");
 	return t ? read_all(t, out) : -ENOMEM;
 }

@@ -9,7 +9,7 @@
 
 enum { CHASSIS_ERROR = 2, GEAR_NONE = 6, TURN_HAZARD_WARNING = 3, FIX_3D = 2, SATELLITES = 15 };
 
-/* The date is UTC's, as receivers have it. */
+/* The date is in UTC, as from a GNSS receiver. */
 static void chassis_gps(struct apollo_out *o, const struct sim_CanBus *m)
 {
 	int64_t ns = o->in->stamp_sim_ns;
@@ -69,18 +69,18 @@ static void controls(struct apollo_out *o, const struct sim_CanBus *m)
 	pb_bool(w, 19, m->wipers);
 }
 
-/* What the vehicle does, not what it was told. An emergency is a fault as well. */
+/* The vehicle's state, not its commands. An emergency is also reported as a fault. */
 int apollo_out_chassis(struct apollo_out *o)
 {
 	const struct sim_CanBus *body = APOLLO_CHECKED(o, CanBus, body);
-	struct sim_CanBus m = *body; /* once: a peer may still write it */
+	struct sim_CanBus m = *body; /* copied once: a peer may still change it */
 	struct pb_writer *w = &o->w;
 	bool emergency = m.mode == SIM_VEHICLE_MODE_EMERGENCY;
 
 	controls(o, &m);
-	pb_u64(w, 21, m.mode <= SIM_VEHICLE_MODE_EMERGENCY ? m.mode : 0); /* the same numbers */
+	pb_u64(w, 21, m.mode <= SIM_VEHICLE_MODE_EMERGENCY ? m.mode : 0); /* the same values */
 	pb_u64(w, 22, emergency ? CHASSIS_ERROR : 0);
-	pb_u64(w, 23, m.gear <= SIM_GEAR_LOW ? m.gear : GEAR_NONE); /* the same numbers */
+	pb_u64(w, 23, m.gear <= SIM_GEAR_LOW ? m.gear : GEAR_NONE); /* the same values */
 	apollo_header(o, 25, 0);
 	pb_i64(w, 26, emergency);
 	signals(o, &m);

@@ -16,7 +16,7 @@ static const char alphabet[65] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrst
 	'a' - 26, '0' - 52, '0' - 52, '0' - 52, '0' - 52, '0' - 52, '0' - 52, '0' - 52, '0' - 52, '0' - 52, '0' - 52, \
 		'+' - 62, '/' - 63, 'A', 0, 0
 
-/* 24 bytes a turn; 28 are read. Returns how many were written from. */
+/* 24 bytes per step; 28 are read. Returns how many bytes were consumed. */
 __attribute__((target("avx2"))) static size_t write_avx2(char *to, const uint8_t *from, size_t n)
 {
 	const __m256i spread = _mm256_set_epi8(SPREAD, SPREAD), offsets = _mm256_setr_epi8(OFFSETS, OFFSETS);
@@ -42,7 +42,7 @@ __attribute__((target("avx2"))) static size_t write_avx2(char *to, const uint8_t
 	return i;
 }
 
-/* 48 bytes a turn: three bytes to each place of four, whose six bits are shifted down and looked up. */
+/* 48 bytes per step: three bytes into each group of four, then shifts and look-ups of six bits. */
 __attribute__((target("avx512f,avx512bw,avx512vbmi"))) static size_t write_vbmi(char *to, const uint8_t *from, size_t n)
 {
 #define THREE(i) 3 * (i) + 1, 3 * (i), 3 * (i) + 2, 3 * (i) + 1
@@ -61,7 +61,7 @@ __attribute__((target("avx512f,avx512bw,avx512vbmi"))) static size_t write_vbmi(
 	return i;
 }
 
-/* 12 bytes a turn; 16 are read. */
+/* 12 bytes per step; 16 are read. */
 __attribute__((target("ssse3"))) static size_t write_ssse3(char *to, const uint8_t *from, size_t n)
 {
 	const __m128i spread = _mm_set_epi8(SPREAD), offsets = _mm_setr_epi8(OFFSETS);
@@ -83,7 +83,7 @@ __attribute__((target("ssse3"))) static size_t write_ssse3(char *to, const uint8
 
 #define TWICE(...) __VA_ARGS__, __VA_ARGS__
 
-/* 32 characters a turn, up to the first invalid one, or to the last 48. Returns how many were read. */
+/* 32 characters per step, up to the first invalid one, or the last 48. Returns how many characters were consumed. */
 __attribute__((target("avx2"))) static size_t read_avx2(uint8_t *to, const char *text, size_t n)
 {
 	const __m256i lows = _mm256_setr_epi8(
@@ -179,7 +179,7 @@ char *base64_write(char *to, const void *data, size_t n)
 
 /* ---- read ---- */
 
-/* 0 to 63; more: no character of it. */
+/* 0 to 63; larger: not in the alphabet. */
 static unsigned value_of(char c)
 {
 	if (c >= 'A' && c <= 'Z')

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fields of autoware_can_msgs/CANInfo behind its header and `tm`, most of which only one vehicle has: for out and in. */
+/*
+ * The fields of autoware_can_msgs/CANInfo after its header and `tm`, most of them specific to one vehicle: for out and
+ * in.
+ */
 #ifndef CAN_INFO_H
 #define CAN_INFO_H
 
@@ -25,7 +28,7 @@ struct can_info {
 #undef I
 #undef F
 
-/* Of driveshift, as Autoware.AI's can_status_translator has them; any other is neutral there. */
+/* Values of driveshift, as in Autoware.AI's can_status_translator; any other is neutral. */
 enum can_info_shift { CAN_INFO_DRIVE = 16, CAN_INFO_NEUTRAL = 32, CAN_INFO_REVERSE = 64, CAN_INFO_PARKING = 128 };
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See cbor_reader.h. A value is read only when skip() went over it. */
+/* See cbor_reader.h. Values are read only after skip() has checked them. */
 #include "cbor_reader.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ enum { FALSE = 20, TRUE = 21, NONE = 22, UNDEFINED = 23, HALF = 25, FLOAT = 26, 
 struct head {
 	unsigned major, info;
 	uint64_t v;
-	const uint8_t *next; /* behind it; NULL: malformed */
+	const uint8_t *next; /* after it; NULL: malformed */
 };
 
 static uint64_t get_be(const uint8_t *at, unsigned n)
@@ -41,7 +41,7 @@ static struct head head_at(const struct named_reader *r, const uint8_t *at)
 	return h;
 }
 
-/* The head of a value behind its tags, of which the last is left in *ret_tag; 0: none. */
+/* The head of a value after its tags; *ret_tag is the last tag, 0: none. */
 static struct head untagged(const struct named_reader *r, const uint8_t *at, uint64_t *ret_tag)
 {
 	struct head h = head_at(r, at);
@@ -170,7 +170,7 @@ static double real_of(uint64_t v, unsigned bytes)
 	return bytes == 4 ? (double)f : d;
 }
 
-/* Into a kind that is a whole number: only if it is one. */
+/* Stores v as an integer kind, if it is a whole number that fits. */
 static bool store_real(enum sim_kind kind, double v, void *ret)
 {
 	if (kind == SIM_KIND_FLOAT32 || kind == SIM_KIND_FLOAT64) {
@@ -201,7 +201,7 @@ static void cbor_number(struct named_reader *r, const uint8_t *at, enum sim_kind
 
 /* ---- arrays ---- */
 
-/* What a tag of RFC 8746 says: 0 b010 f s e ll: floats, signed, little-endian, width. */
+/* Decoded tag of RFC 8746: 0 b010 f s e ll: float, signed, little-endian, width. */
 struct typed {
 	bool is, real, is_signed, little;
 	unsigned bytes; /* of an element */
@@ -237,7 +237,7 @@ static uint64_t element(struct typed t, const uint8_t *at)
 	return v;
 }
 
-/* Numbers of another kind or order. */
+/* Converts numbers of another kind or byte order. */
 static const void *convert(struct named_reader *r, struct typed t, const uint8_t *from, size_t n, enum sim_kind kind)
 {
 	uint8_t *to = named_alloc(r, n * named_size(kind));
@@ -261,7 +261,7 @@ static const void *typed_array(struct named_reader *r, struct head h, uint64_t t
 	struct typed t = typed_of(tag);
 	size_t n;
 
-	if (!t.is) /* a string of bytes is uint8[] */
+	if (!t.is) /* a byte string is uint8[] */
 		t = (struct typed){ .is = kind == SIM_KIND_UINT8, .bytes = 1 };
 	n = (size_t)h.v / t.bytes;
 	if (t.bytes > 8)

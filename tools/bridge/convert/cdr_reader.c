@@ -19,7 +19,7 @@ static struct cdr_reader *dec_of(struct sim_dec *d)
 	return (struct cdr_reader *)(void *)d;
 }
 
-/* The next n bytes at their alignment; NULL: they are not there, or something went wrong before. */
+/* Takes the next n bytes, aligned; NULL: the data ends before, or an earlier error. */
 static const uint8_t *take(struct cdr_reader *d, size_t n, size_t alignment)
 {
 	size_t pad = d->cdr ? -d->at & (alignment - 1) : 0;
@@ -129,7 +129,7 @@ static void dec_open(struct sim_dec *e, const char *name)
 	dec_of(e)->opened = dec_of(e)->at;
 }
 
-/* In CDR an empty message takes a byte. */
+/* CDR encodes an empty message as one byte. */
 static void dec_close(struct sim_dec *e)
 {
 	struct cdr_reader *d = dec_of(e);
@@ -203,7 +203,7 @@ void cdr_reader_begin(struct cdr_reader *d, enum wire_format format, const void 
 
 int cdr_reader_end(struct cdr_reader *d)
 {
-	if (d->cdr && d->at == 0) /* an empty message takes a byte too */
+	if (d->cdr && d->at == 0) /* an empty message is one byte */
 		take(d, 1, 1);
 	if (d->len - d->at > (d->cdr ? 3u : 0u))
 		sim_dec_fail(&d->dec, -EBADMSG);

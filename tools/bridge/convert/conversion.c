@@ -34,7 +34,7 @@ static const struct sim_converter *converter_of(const struct sim_bridge_host *ho
 	return host && SIM_BRIDGE_HOST_HAS(host, converter) ? host->converter(host->ctx, sim, foreign, i) : NULL;
 }
 
-/* The foreign type of a converter: of its definition, else one that is known. */
+/* The foreign type of a converter: from its definition, else a known type. */
 static int converter_type(const struct sim_converter *c, const struct ros_type *const *known,
 			  const struct ros_type **ret, struct ros_text **ret_made, char *why, size_t why_size)
 {
@@ -56,7 +56,7 @@ static int converter_type(const struct sim_converter *c, const struct ros_type *
 	return 0;
 }
 
-/* Prefers the message of ROS that has the name and the fields of what was made. */
+/* Replaces the made type by the ROS message with the same name and fields, if there is one. */
 static void prefer_common(const struct ros_type *const *known, const struct ros_type **type, struct ros_text **made)
 {
 	const struct ros_type *t;
@@ -69,7 +69,7 @@ static void prefer_common(const struct ros_type *const *known, const struct ros_
 	*type = t;
 }
 
-/* The message that has the fields of t. */
+/* Makes the message type with the fields of t. */
 static int own_type(const struct sim_type *t, const struct ros_type *const *known, const struct ros_type **ret,
 		    struct ros_text **ret_made, char *why, size_t why_size)
 {
@@ -127,7 +127,7 @@ static int open_map(const struct ros_type *const *known, const struct sim_type *
 	return c->type ? 0 : fail(-ENOTSUP, why, why_size, "%s is not defined here", m->ros);
 }
 
-/* Whether the rig leaves it open, or names that very message. */
+/* Whether the rig gives no name, or the name of this message. */
 static bool is_own_name(const struct sim_type *type, const char *foreign)
 {
 	char name[SIM_TYPE_NAME_MAX + 1];
@@ -173,7 +173,7 @@ const char *conversion_out_preferred(const struct sim_bridge_host *host, const s
 
 /* ---- Apollo before Cyber RT ---- */
 
-/* The message that the type was made of, unless the rig wants another one. */
+/* To the protobuf message from which the type was made, unless the rig wants another. */
 static int open_defined(const struct sim_type *type, const char *foreign, struct conversion_out *ret, char *why,
 			size_t why_size)
 {
@@ -230,7 +230,7 @@ int conversion_out_apollo(const struct conversion_out *c, const struct map_messa
 			  : apollo_ros_encode(c->apollo, &m, out, NULL, 0);
 }
 
-/* By Apollo's definition. */
+/* Uses Apollo's definition. */
 static int define(const char *foreign, const char *topic, struct conversion_in *c, char *why, size_t why_size)
 {
 	char text[400];
@@ -255,7 +255,8 @@ int conversion_in_open_apollo(const char *foreign, const char *topic, const char
 	if (c.apollo)
 		c.sim = apollo_type_sim(c.apollo);
 	else if (sim)
-		return fail(-ENOTSUP, why, why_size, "no such type is made of %.80s, a message of Apollo's", foreign);
+		return fail(-ENOTSUP, why, why_size, "that type cannot be made from %.80s, a message of Apollo's",
+			    foreign);
 	else
 		r = define(foreign, topic, &c, why, why_size);
 	c.type = c.apollo_made = apollo_ros_type_create(foreign);
@@ -347,7 +348,7 @@ const char *conversion_out_how(const struct conversion_out *c)
 
 /* ---- in ---- */
 
-/* By the file that the rig names. */
+/* Uses the .msg file that the rig names. */
 static int open_file(const struct ros_type *const *known, const char *foreign, const char *path,
 		     struct conversion_in *c, char *why, size_t why_size)
 {
@@ -374,14 +375,14 @@ static int open_generic_in(const struct sim_bridge_host *host, const struct ros_
 		one = c->sim ? NULL : converter_of(host, name, NULL, 0);
 	}
 	if (one)
-		c->sim = one->type; /* a converter of something else, but it knows our type */
+		c->sim = one->type; /* the converter is for another message, but it defines our type */
 	if (!c->sim)
 		return fail(-ENOTSUP, why, why_size,
 			    "type \"%.80s\" is not one that can come in without a converter or a definition", foreign);
 	return own_type(c->sim, known, &c->type, &c->made, why, why_size);
 }
 
-/* By a converter, a mapping or its fields; sim NULL: whatever it becomes first. */
+/* By a converter, a mapping or field by field; sim NULL: the default type. */
 static int open_foreign(const struct sim_bridge_host *host, const struct ros_type *const *known, const char *foreign,
 			const char *sim, struct conversion_in *c, char *why, size_t why_size)
 {
@@ -422,7 +423,7 @@ int conversion_in_open_as(const struct sim_bridge_host *host, const struct ros_t
 	int r = open_foreign(host, known, foreign, sim, &c, why, why_size);
 
 	if (r == -ENOTSUP || (r == 0 && strcmp(c.sim->name, sim) != 0))
-		r = fail(-ENOTSUP, why, why_size, "nothing makes %.63s of %.80s", sim, foreign);
+		r = fail(-ENOTSUP, why, why_size, "%.63s cannot be made from %.80s", sim, foreign);
 	if (r < 0)
 		conversion_in_close(&c);
 	else
@@ -430,7 +431,7 @@ int conversion_in_open_as(const struct sim_bridge_host *host, const struct ros_t
 	return r;
 }
 
-/* What is read field by field says its stamp and frame in its own header. */
+/* Sets the type made from a definition; its leading header, if any, gives stamp and frame. */
 static void set_own(struct conversion_in *c)
 {
 	const struct sim_field *f = c->own->fields;
@@ -461,7 +462,7 @@ int conversion_in_open_common(const struct ros_type *const *known, bool jazzy, c
 	return 0;
 }
 
-/* ---- by a definition that comes with the messages ---- */
+/* ---- with a definition that comes with the messages ---- */
 
 static bool is_before_1_8(const struct conversion_in *c, const struct ros_type *const *known,
 			  const struct ros_type *theirs)
@@ -477,7 +478,7 @@ static bool is_before_1_8(const struct conversion_in *c, const struct ros_type *
 	return is;
 }
 
-/* By what is known here, which must be what the definition says. */
+/* Opens what is known here; the definition must match it. */
 static int open_known(const struct sim_bridge_host *host, const struct ros_type *const *known, const char *foreign,
 		      const struct ros_text *text, struct conversion_in *c, char *why, size_t why_size)
 {
@@ -494,7 +495,7 @@ static int open_known(const struct sim_bridge_host *host, const struct ros_type 
 		    field);
 }
 
-/* By its fields; takes *text. */
+/* Opens it field by field; takes ownership of *text. */
 static int open_own(const struct ros_type *const *known, const char *foreign, struct ros_text **text,
 		    struct conversion_in *c, char *why, size_t why_size)
 {
@@ -564,9 +565,12 @@ void conversion_in_close(struct conversion_in *c)
 
 /* ---- reading ---- */
 
-/* Any decoder, of a message before autoware_msgs 1.8: there are no predictions yet, of those there are 0, and no byte says so. */
+/*
+ * Makes any decoder read the form before autoware_msgs 1.8, which has no predictions: their list is empty, and takes no
+ * bytes.
+ */
 struct ops_before_1_8 {
-	struct sim_dec_ops ops; /* first */
+	struct sim_dec_ops ops; /* first member */
 	const struct sim_dec_ops *all;
 };
 
@@ -589,7 +593,7 @@ static int take_before_1_8(const struct conversion_in *c, struct sim_dec *d, str
 	return r;
 }
 
-/* The std_msgs/Header with which a body of a type of one's own begins. */
+/* Takes stamp and frame from the std_msgs/Header at the beginning of the body. */
 static void take_header(struct message_in *m)
 {
 	struct {
@@ -614,7 +618,7 @@ static int take_generic(const struct conversion_in *c, struct sim_dec *d, struct
 	return r;
 }
 
-/* The ABI of converters knows neither stamp nor frame: they are caught on their way to it. */
+/* Converters have no parameters for stamp and frame: dec_watch takes them from the message. */
 static int convert(const struct sim_converter *c, struct sim_dec *d, struct message_in *to)
 {
 	struct dec_watch w;
@@ -645,7 +649,7 @@ int conversion_in_take(const struct conversion_in *c, struct sim_dec *d, struct 
 	message_in_clear(to);
 	r = c->converter ? convert(c->converter, d, to) : take_generic(c, d, to);
 	if (d->err && (r >= 0 || (r == -ERANGE && d->err == -EBADMSG)))
-		r = d->err; /* what is malformed has no meaning to be out of range */
+		r = d->err; /* a malformed message cannot be out of range */
 	return r == 0 && to->size > to->room ? -ENOBUFS : r;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protobuf by order of the fields: see dec_pb.h. A message is passed through once when it is opened, to find where its fields
- * stand, so that many of them, in whatever order, take no longer than they are long.
+ * Protobuf with fields by order: see dec_pb.h. A message is scanned once when it is opened, to find the positions of
+ * its fields, so that reading them takes linear time, in whatever order they are.
  */
 #include "dec_pb.h"
 
@@ -59,7 +59,10 @@ static int by_number(const void *key, const void *entry)
 	return (a > b) - (a < b);
 }
 
-/* The place in the table, from 1, of the field that the reader is at. 0: the table lacks it, or its wire type differs. Most fields follow `before`. */
+/*
+ * Index in the table, from 1, of the field at the reader's position. 0: the table lacks it, or its wire type differs.
+ * Tries the entry after `before` first, where most fields are found.
+ */
 static uint32_t place_in(const struct pb_message *m, const struct pb_reader *r, uint32_t before)
 {
 	const struct pb_entry *f = before < m->n ? &m->entry[before] : NULL;
@@ -73,7 +76,7 @@ static uint32_t place_in(const struct pb_message *m, const struct pb_reader *r, 
 	return (uint32_t)(f - m->entry) + 1;
 }
 
-/* Where the fields of the message stand that opens here. */
+/* Opens a message and records where its fields are. */
 static void open_message(struct dec_pb *d, struct dec_pb_level *l, const struct pb_reader *message,
 			 const struct pb_message *table)
 {
@@ -106,13 +109,13 @@ static void open_message(struct dec_pb *d, struct dec_pb_level *l, const struct 
 	check(d);
 }
 
-/* The next field as it stands last; of a list its next element. False: there is none. */
+/* Finds the next field, at its last occurrence; in a list the next element. False: it is absent. */
 static bool find(struct dec_pb *d, struct pb_reader *ret, const struct dec_pb_field **ret_field)
 {
 	struct dec_pb_level *l;
 	const struct dec_pb_field *f;
 
-	if (d->dec.err) /* too deep, for one */
+	if (d->dec.err) /* level[depth] may not exist */
 		return false;
 	l = &d->level[d->depth];
 	if (l->list) {
@@ -140,7 +143,7 @@ static bool find_value(struct dec_pb *d, struct pb_reader *ret)
 	return find(d, ret, &f);
 }
 
-/* The table's, of the field that was looked for last; NULL: there is none, or it is an element of a list. */
+/* Table entry of the field searched last; NULL: no table, or an element of a list. */
 static const struct pb_entry *entry_of(const struct dec_pb *d)
 {
 	const struct dec_pb_level *l = d->dec.err ? NULL : &d->level[d->depth];
@@ -153,13 +156,13 @@ static bool push(struct dec_pb *d)
 {
 	if (++d->depth < DEC_PB_DEPTH)
 		return true;
-	sim_dec_fail(&d->dec, -E2BIG); /* and nothing is looked for any more */
+	sim_dec_fail(&d->dec, -E2BIG); /* find() returns false from now on */
 	return false;
 }
 
 /* ---- values ---- */
 
-/* The same by the table: what is too large loses its upper bits, as in protobuf. */
+/* take() with a table: a value that is too large loses its upper bits, as in protobuf. */
 static bool take_entry(struct pb_reader *r, const struct pb_entry *f, enum sim_kind kind, void *ret)
 {
 	size_t size = named_size(kind);
@@ -187,7 +190,7 @@ static bool take_entry(struct pb_reader *r, const struct pb_entry *f, enum sim_k
 	return true;
 }
 
-/* False: not of this kind's wire type. */
+/* Reads a number into ret. False: the wire type does not fit. */
 static bool take(struct dec_pb *d, struct pb_reader *r, enum sim_kind kind, void *ret)
 {
 	const struct pb_entry *f = entry_of(d);
@@ -253,7 +256,7 @@ static const char *pb_string_read(struct sim_dec *s, const char *name, size_t ma
 	return f->absent;
 }
 
-/* ns of a message Time. */
+/* Reads a message Time; returns ns. */
 static int64_t time_of(struct dec_pb *d, const struct pb_reader *message)
 {
 	struct pb_reader r;
@@ -269,7 +272,7 @@ static int64_t time_of(struct dec_pb *d, const struct pb_reader *message)
 	check(d);
 	if (!__builtin_mul_overflow(sec, 1000000000, &ns) && !__builtin_add_overflow(ns, nanosec, &ns))
 		return ns;
-	/* the last second before the earliest one that fits is whole only with its nanoseconds */
+	/* the earliest representable second fits only together with its nanoseconds */
 	if (sec < 0 && !__builtin_mul_overflow(sec + 1, 1000000000, &ns) &&
 	    !__builtin_add_overflow(ns, (int64_t)nanosec - 1000000000, &ns))
 		return ns;
@@ -288,7 +291,7 @@ static int64_t pb_time(struct sim_dec *s, const char *name, enum sim_kind kind)
 
 /* ---- arrays ---- */
 
-/* Numbers of a field, from `from` on; to: NULL counts them. */
+/* Reads all numbers of a field; with to NULL only counts them. */
 static uint32_t gather(struct dec_pb *d, const struct pb_reader *message, const struct dec_pb_field *f,
 		       enum sim_kind kind, uint8_t *to)
 {
@@ -320,7 +323,7 @@ static const void *numbers(struct dec_pb *d, const struct pb_reader *r, const st
 		*ret_n = d->dec.err ? 0 : (uint32_t)(r->len / size);
 		return r->data;
 	}
-	if (kind == SIM_KIND_UINT8) /* bytes, and nothing else */
+	if (kind == SIM_KIND_UINT8) /* uint8[] is `bytes` in protobuf, never repeated */
 		return NULL;
 	*ret_n = gather(d, &d->level[d->depth].r, f, kind, NULL);
 	to = *ret_n ? keep(d, *ret_n * size) : NULL;
@@ -335,7 +338,7 @@ static uint32_t counted(struct dec_pb *d, uint32_t n, uint32_t fixed)
 	return d->dec.err ? 0 : n;
 }
 
-/* Which fields of the table are there. */
+/* Computes the words of `present`. */
 static const void *words(struct dec_pb_level *l, uint32_t *ret_n)
 {
 	memset(l->present, 0, sizeof(l->present));
@@ -394,7 +397,7 @@ static void pb_end_nested(struct sim_dec *s)
 	pb_of(s)->depth--;
 }
 
-/* How many messages or strings a field has. */
+/* Counts the messages or strings in a field. */
 static uint32_t count(struct dec_pb *d, const struct pb_reader *message, const struct dec_pb_field *f, uint32_t number)
 {
 	struct pb_reader r = *message;
@@ -415,7 +418,7 @@ static uint32_t pb_list(struct sim_dec *s, const char *name, uint32_t fixed, siz
 	uint32_t n = 0, tag = 0;
 
 	(void)name;
-	(void)min; /* an element that is empty has two bytes on the wire, and may be all zero */
+	(void)min; /* not a limit here: an element takes two bytes on the wire and may be all zero */
 	if (find(d, &r, &f)) {
 		e = entry_of(d);
 		r = d->level[d->depth].r;

@@ -10,7 +10,7 @@ static struct dec_watch *watch_of(struct sim_dec *d)
 	return (struct dec_watch *)(void *)d;
 }
 
-/* The decoder behind it, which is to know what went wrong before it. */
+/* The decoder behind this one, which also gets this one's error. */
 static struct sim_dec *from_of(struct sim_dec *d)
 {
 	struct sim_dec *from = watch_of(d)->from;

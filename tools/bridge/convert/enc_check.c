@@ -17,7 +17,7 @@ static struct enc_check_level *level_of(struct enc_check *c)
 	return &c->level[c->depth];
 }
 
-/* Returns false. Only the first one counts: what follows is its consequence. */
+/* Stores the first difference, of which later ones are consequences. Returns false. */
 __attribute__((format(printf, 2, 3))) static bool differs(struct enc_check *c, const char *fmt, ...)
 {
 	va_list ap;
@@ -60,13 +60,13 @@ static bool same_prim(unsigned have, unsigned got)
 	return have == got || (got == ROS_UINT8 && (have == ROS_BYTE || have == ROS_CHAR));
 }
 
-/* Definitions of ROS 1 have capitals where those of ROS 2 have none. */
+/* Compares names, ignoring case: ROS 1 has capitals in some. */
 static bool same_name(const char *have, const char *got)
 {
 	return strcmp(have, got) == 0 || strcasecmp(have, got) == 0;
 }
 
-/* The next of the elements of a list. */
+/* The next element of a list. */
 static const struct ros_field *due_element(struct enc_check *c, unsigned prim)
 {
 	struct enc_check_level *l = level_of(c);
@@ -81,7 +81,7 @@ static const struct ros_field *due_element(struct enc_check *c, unsigned prim)
 	return l->list;
 }
 
-/* The field that is expected; NULL, and the sentence is written, where another one comes. */
+/* The expected field; NULL, with the reason stored, if another one is encoded. */
 static const struct ros_field *due(struct enc_check *c, const char *name, unsigned prim, bool array)
 {
 	struct enc_check_level *l = level_of(c);
@@ -102,7 +102,7 @@ static const struct ros_field *due(struct enc_check *c, const char *name, unsign
 	return NULL;
 }
 
-/* An array of n elements; `fixed` as it was encoded. */
+/* An array of n elements; `fixed`: the encoded array has a fixed size. */
 static const struct ros_field *due_array(struct enc_check *c, const char *name, unsigned prim, uint32_t n, bool fixed)
 {
 	const struct ros_field *f = due(c, name, prim, true);
@@ -153,7 +153,7 @@ static void on_array(struct sim_enc *e, const char *name, enum sim_kind kind, co
 	struct enc_check *c = check_of(e);
 
 	if (!data && n)
-		differs(c, "'%.60s': %u elements at no place", name ? name : "", n);
+		differs(c, "'%.60s': %u elements at NULL", name ? name : "", n);
 	else if (due_array(c, name, prim_of(kind), n, fixed))
 		c->inner->ops->array(c->inner, name, kind, data, n, fixed);
 }
@@ -189,7 +189,7 @@ static void on_end(struct sim_enc *e)
 	struct enc_check *c = check_of(e);
 
 	if (!e->err && (!c->depth || level_of(c)->list))
-		differs(c, "a message ends that was not begun");
+		differs(c, "a message is ended without being begun");
 	if (!complete(c) || e->err)
 		return;
 	c->depth--;

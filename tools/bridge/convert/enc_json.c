@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See enc_json.h. Text is written into room for the most that it can be, and what was too much is released. Numbers that a
- * mapping fills in itself wait at the end of such a room until the next call, far enough behind the text that this never
- * reaches what is not yet read.
+ * See enc_json.h. Text is written into room for its maximum length, and the unused rest is released. Numbers that a
+ * mapping fills in itself are kept at the end of such room until the next call, so far behind the text that formatting
+ * them never overwrites numbers not yet read.
  */
 #include "enc_json.h"
 
@@ -10,7 +10,7 @@
 #include "shortest.h"
 #include "utf8.h"
 
-#define CHUNK 1024u /* elements of an array, bytes of a string, that room is taken for at once */
+#define CHUNK 1024u /* elements of an array, or bytes of a string, for which room is taken at once */
 
 static const uint8_t sizes[SIM_KIND_END] = {
 #define X(id, num, name, bytes) [SIM_KIND_##id] = bytes,
@@ -18,7 +18,7 @@ static const uint8_t sizes[SIM_KIND_END] = {
 #undef X
 };
 
-#define WIDTH SHORTEST_ROOM /* of a number and the comma behind it */
+#define WIDTH SHORTEST_ROOM /* of a number and the comma after it */
 
 static struct enc_json *json_of(struct sim_enc *e)
 {
@@ -35,7 +35,7 @@ static void *room(struct enc_json *j, size_t n)
 	return at;
 }
 
-/* The text ends here. */
+/* Releases the room after `at`. */
 static void trim(struct enc_json *j, const char *at)
 {
 	iov_buf_trim(j->out, (size_t)(j->end - at));
@@ -103,7 +103,7 @@ static char *put_number(enum json_nan nan, enum sim_kind kind, const uint8_t *v,
 	}
 }
 
-/* Of an array: a comma behind each. */
+/* For arrays: a comma after each number. */
 static char *put_numbers(enum json_nan nan, enum sim_kind kind, const uint8_t *v, uint32_t n, char *at)
 {
 	bool real = kind == SIM_KIND_FLOAT32 || kind == SIM_KIND_FLOAT64;
@@ -121,9 +121,9 @@ static char *put_numbers(enum json_nan nan, enum sim_kind kind, const uint8_t *v
 	return at;
 }
 
-/* ---- what stands before a value ---- */
+/* ---- before a value ---- */
 
-/* What a mapping filled in, as text. */
+/* Formats the numbers that a mapping has filled in. */
 static void flush(struct enc_json *j)
 {
 	size_t size = (size_t)j->n_pending * sizes[j->pending];
@@ -137,13 +137,16 @@ static void flush(struct enc_json *j)
 	} else {
 		at -= (size_t)j->n_pending * WIDTH + 1;
 		at = put_numbers(j->nan, j->pending, data, j->n_pending, at);
-		at[-1] = ']'; /* there is one at least */
+		at[-1] = ']'; /* replaces the last comma; there is at least one number */
 	}
 	j->pending = 0;
 	trim(j, at);
 }
 
-/* Room for the name of what comes next, and for n characters more; NULL: there is none, or something failed before. */
+/*
+ * Writes the comma and the name of the next value. Returns room for n more characters; NULL: no memory, or an earlier
+ * error.
+ */
 static char *next(struct enc_json *j, const char *name, size_t n, const struct ros_field **ret_f)
 {
 	const struct ros_field *f = enc_names_next(&j->names);
@@ -169,7 +172,7 @@ static char *next(struct enc_json *j, const char *name, size_t n, const struct r
 	return put(at, "\":", 2);
 }
 
-/* ---- the operations ---- */
+/* ---- operations ---- */
 
 static void json_value(struct sim_enc *e, const char *name, enum sim_kind kind, const void *v)
 {
@@ -180,7 +183,7 @@ static void json_value(struct sim_enc *e, const char *name, enum sim_kind kind, 
 		trim(j, put_number(j->nan, kind, v, at));
 }
 
-/* The character at s, of at most 6 bytes; *ret_n: how many it has in s. */
+/* Writes the character at s, at most 6 bytes; *ret_n: its length in s. */
 static char *put_char(char *at, const char *s, size_t n, size_t *ret_n)
 {
 	static const char hex[] = "0123456789abcdef";
@@ -259,7 +262,7 @@ static void json_time(struct sim_enc *e, const char *name, enum sim_kind kind, i
 		trim(j, put_time(j, kind, ns, at));
 }
 
-/* Bytes in base64; rosbridge has ROS's `byte` as numbers. */
+/* Whether the array is base64; rosbridge has ROS's `byte` as numbers. */
 static bool is_binary(enum sim_kind kind, const struct ros_field *f)
 {
 	return kind == SIM_KIND_UINT8 && !(f && f->prim == ROS_BYTE);

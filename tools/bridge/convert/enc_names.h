@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For encoders of formats that have names: which field of the definition is being encoded. The definition has the names as a
- * peer knows them (ROS 1 calls `k` of a CameraInfo `K`), and how many there are. Without a definition names are as given.
+ * For encoders of formats with names: tracks which field of the definition is encoded next. The definition has the
+ * names as a peer knows them (ROS 1 calls `k` of a CameraInfo `K`). Without a definition names are used as given.
  */
 #ifndef ENC_NAMES_H
 #define ENC_NAMES_H
@@ -17,14 +17,14 @@
 #define ENC_NAMES_DEPTH 32
 
 struct enc_names_level {
-	const struct ros_type *type; /* of the message, or of the elements of the list; NULL: not known */
-	uint32_t at;                 /* the field that is due */
+	const struct ros_type *type; /* of the message, or of the list's elements; NULL: unknown */
+	uint32_t at;                 /* index of the next field */
 	bool list;
 };
 
 struct enc_names {
 	struct enc_names_level level[ENC_NAMES_DEPTH];
-	unsigned depth; /* 0: the message itself */
+	unsigned depth; /* 0: in the message itself */
 };
 
 static inline void enc_names_begin(struct enc_names *n, const struct ros_type *type)
@@ -33,7 +33,7 @@ static inline void enc_names_begin(struct enc_names *n, const struct ros_type *t
 	n->level[0] = (struct enc_names_level){ .type = type };
 }
 
-/* The field that comes next; NULL: an element of a list, or the definition is not known. */
+/* Returns the next field; NULL: an element of a list, or the definition is unknown. */
 static inline const struct ros_field *enc_names_next(struct enc_names *n)
 {
 	struct enc_names_level *l = &n->level[n->depth];
@@ -41,7 +41,7 @@ static inline const struct ros_field *enc_names_next(struct enc_names *n)
 	return !l->list && l->type && l->at < l->type->n_fields ? &l->type->fields[l->at++] : NULL;
 }
 
-/* A nested message or a list of them begins, f as enc_names_next() said. Returns its type. */
+/* Enters a nested message or a list of them, f from enc_names_next(). Returns its type. */
 static inline const struct ros_type *enc_names_push(struct enc_names *n, struct sim_enc *e, const struct ros_field *f,
 						    bool list)
 {
@@ -61,7 +61,7 @@ static inline void enc_names_pop(struct enc_names *n)
 		n->depth--;
 }
 
-/* A time in the words of JSON and CBOR. -ERANGE: what its format cannot hold. */
+/* A time under the names of JSON and CBOR. -ERANGE: the format cannot represent it. */
 struct enc_time {
 	int64_t sec;
 	uint32_t nsec;

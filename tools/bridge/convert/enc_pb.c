@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Protobuf by order of the fields: see enc_pb.h. */
+/* Protobuf with fields by order: see enc_pb.h. */
 #include "enc_pb.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ static struct enc_pb *pb_of(struct sim_enc *e)
 	return (struct enc_pb *)(void *)e;
 }
 
-/* A number that becomes a varint. */
+/* A number as the value of a varint. */
 static uint64_t varint_of(enum sim_kind kind, const void *v)
 {
 	unsigned shift = 64 - 8u * sizes[kind];
@@ -35,7 +35,7 @@ static uint64_t varint_of(enum sim_kind kind, const void *v)
 	}
 }
 
-/* Whether an array lies on the wire as it does in memory; bools do, once they are 0 and 1. */
+/* Whether arrays are on the wire as in memory; bools are, once normalised to 0 and 1. */
 static bool is_plain(enum sim_kind kind)
 {
 	return kind == SIM_KIND_UINT8 || kind == SIM_KIND_FLOAT32 || kind == SIM_KIND_FLOAT64;
@@ -48,7 +48,7 @@ static uint8_t *put_varints(uint8_t *to, enum sim_kind kind, const uint8_t *from
 	return to;
 }
 
-/* ---- by a table ---- */
+/* ---- with a table ---- */
 
 static uint8_t *put_item(uint8_t *to, const struct pb_entry *f, enum sim_kind kind, const void *v)
 {
@@ -62,7 +62,7 @@ static uint8_t *put_item(uint8_t *to, const struct pb_entry *f, enum sim_kind ki
 	return pb_put_varint(to, f->zigzag ? u << 1 ^ (uint64_t)((int64_t)u >> 63) : u);
 }
 
-/* Of a repeated field, each behind a tag or all behind one. */
+/* Elements of a repeated field, each with a tag, or packed behind one tag. */
 static uint8_t *put_items(uint8_t *to, const struct pb_entry *f, enum sim_kind kind, const uint8_t *from, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -100,9 +100,9 @@ static bool is_zero(const uint8_t *v, size_t len)
 	return true;
 }
 
-/* ---- the levels ---- */
+/* ---- levels ---- */
 
-/* What the mapping has filled in since. */
+/* Encodes the numbers that the mapping has filled in. */
 static void flush(struct enc_pb *e)
 {
 	if (!e->late.n)
@@ -121,7 +121,7 @@ static struct enc_pb_level *level_of(struct enc_pb *e)
 	return &e->level[e->depth < ENC_PB_DEPTH ? e->depth : ENC_PB_DEPTH - 1];
 }
 
-/* The number of what comes next. */
+/* Advances to the next field; returns its number. */
 static uint32_t next(struct enc_pb *e)
 {
 	struct enc_pb_level *l = level_of(e);
@@ -133,7 +133,7 @@ static uint32_t next(struct enc_pb *e)
 	l->field++;
 	if (!l->table)
 		return l->field;
-	if (l->field > l->table->n) { /* another type's message */
+	if (l->field > l->table->n) { /* the mapping encodes another type */
 		sim_enc_fail(&e->enc, -EINVAL);
 		l->field = l->table->n;
 		return 1;
@@ -151,7 +151,7 @@ static void push(struct enc_pb *e, struct enc_pb_level l)
 		e->level[e->depth] = l;
 }
 
-/* Whether a single value is written. filled: it is not 0 or empty. */
+/* Whether a single value is present. filled: it is not 0 or empty. */
 static bool is_there(struct enc_pb *e, bool filled)
 {
 	const struct pb_entry *f = e->entry;
@@ -161,7 +161,7 @@ static bool is_there(struct enc_pb *e, bool filled)
 	return f->bit < 0 ? filled : level_of(e)->present[f->bit / 32] >> f->bit % 32 & 1;
 }
 
-/* ---- the operations ---- */
+/* ---- operations ---- */
 
 static void pb_value(struct sim_enc *e, const char *name, enum sim_kind kind, const void *v)
 {
@@ -221,7 +221,7 @@ static void pb_time(struct sim_enc *e, const char *name, enum sim_kind kind, int
 	put_time(&pb_of(e)->w, field, ns);
 }
 
-/* The words that say which fields are there: they stand in front of these. */
+/* Stores the words of `present`, the first field. */
 static void take_words(struct enc_pb_level *l, const void *data, uint32_t n)
 {
 	size_t size = (n < PB_TABLE_WORDS ? n : PB_TABLE_WORDS) * sizeof(l->present[0]);
@@ -269,7 +269,7 @@ static void pb_array(struct sim_enc *e, const char *name, enum sim_kind kind, co
 	w->out->copied += (uint64_t)n * sizes[kind];
 }
 
-/* What becomes varints is filled in behind the room that these may take. */
+/* Returns memory for n numbers. Those that become varints are placed after the room that the varints need. */
 static void *pb_numbers(struct sim_enc *e, const char *name, enum sim_kind kind, uint32_t n, int fixed)
 {
 	struct enc_pb *p = pb_of(e);

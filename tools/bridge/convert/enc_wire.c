@@ -6,12 +6,12 @@
 #include <stdbool.h>
 
 struct wire_style {
-	bool align;        /* numbers lie at multiples of their size */
-	bool string_nul;   /* strings end in a NUL that counts */
+	bool align;        /* numbers are aligned to their size */
+	bool string_nul;   /* strings end in a NUL, which their length includes */
 	bool seq;          /* headers have a sequence number */
-	bool count_fixed;  /* arrays of fixed size have their count too */
+	bool count_fixed;  /* fixed-size arrays have a count, too */
 	bool time_signed;  /* seconds are int32, else uint32 */
-	bool encapsulated; /* 4 bytes before, padding to 4 behind; empty messages take a byte */
+	bool encapsulated; /* 4 header bytes, padding to 4 at the end; an empty message is one byte */
 };
 
 static const struct wire_style styles[] = {
@@ -40,7 +40,7 @@ static void *room(struct enc_wire *w, size_t n)
 	return at;
 }
 
-/* Bytes up to the next multiple of `to`. */
+/* Padding bytes up to the next multiple of `to`. */
 static size_t gap(const struct enc_wire *w, size_t to)
 {
 	return w->style->align ? -(w->out->total - w->start) & (to - 1) : 0;
@@ -55,7 +55,7 @@ static void align(struct enc_wire *w, size_t to)
 		memset(at, 0, pad);
 }
 
-/* One number of n bytes at its alignment. */
+/* Writes one number of n bytes, aligned. */
 static void put(struct enc_wire *w, const void *v, size_t n)
 {
 	size_t pad = gap(w, n);
@@ -163,7 +163,7 @@ static void wire_begin_nested(struct sim_enc *e, const char *name)
 	w->opened = w->out->total;
 }
 
-/* In CDR an empty message takes a byte. It is empty if nothing was encoded since the last one began. */
+/* CDR encodes an empty message as one byte. It is empty if nothing was written since the message opened last. */
 static void wire_end_nested(struct sim_enc *e)
 {
 	struct enc_wire *w = wire_of(e);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See generic.h. How deep it goes is bounded by the types, which simgen and sim_type_from_json() bound. */
+/* See generic.h. The recursion depth is limited by the types, which simgen and sim_type_from_json() limit. */
 #include "generic.h"
 
 #include <errno.h>
 #include <stdbool.h>
 
-/* Kinds of which an array is encoded at once, as it lies in memory. */
+/* Kinds whose arrays are encoded in one piece, as they are in memory. */
 static bool is_number(const struct sim_field *f)
 {
 	return f->kind >= SIM_KIND_INT8 && f->kind <= SIM_KIND_FLOAT64;
@@ -16,7 +16,7 @@ static bool is_span(const struct sim_field *f)
 	return f->array == SIM_ARRAY_BOUNDED || f->array == SIM_ARRAY_VARIABLE;
 }
 
-/* ROS 1's has a number in front, so that it is the encoder's and the decoder's business. */
+/* ROS 1's header has a seq, too; the encoder and decoder handle that. */
 static bool is_header(const struct sim_type *t)
 {
 	return t->n_fields == 2 && strcmp(t->name, "std_msgs/Header") == 0 && t->fields[0].kind == SIM_KIND_TIME &&
@@ -29,11 +29,11 @@ static bool is_header(const struct sim_type *t)
 struct walk {
 	const uint8_t *body;
 	size_t size;
-	uint64_t claimed; /* bytes of the fixed struct and of the spans so far: overlapping ones may not make it endless */
+	uint64_t claimed; /* bytes of the fixed struct and of all spans so far: limits the output if spans overlap */
 	struct sim_enc *e;
 };
 
-/* The data of a span of n elements and `extra` bytes; the span is read once. */
+/* Finds the data of a span: n elements and `extra` bytes; reads the span only once. */
 static int follow(struct walk *w, const uint8_t *at, size_t elem_size, size_t align, uint32_t bound, size_t extra,
 		  const uint8_t **ret, uint32_t *ret_n)
 {
@@ -71,7 +71,7 @@ static int put_string(struct walk *w, const struct sim_field *f, const char *nam
 
 #define FRAME_MAX 255 /* bytes of a header's frame */
 
-/* The frame is copied: who wrote it may go on writing. */
+/* Copies the frame, because the publisher may still change it. */
 static int put_header(struct walk *w, const struct sim_type *t, const char *name, const uint8_t *at)
 {
 	char frame[FRAME_MAX + 1];
@@ -118,7 +118,7 @@ static int put_value(struct walk *w, const struct sim_field *f, const char *name
 	}
 }
 
-/* Any byte but 0 is true: they are made 0 and 1 on their way. */
+/* Any byte except 0 is true: writes them as 0 and 1. */
 static void put_bools(struct walk *w, const char *name, const uint8_t *at, uint32_t n, bool fixed)
 {
 	uint8_t *to = w->e->ops->room(w->e, name, SIM_KIND_BOOL, n, fixed);
@@ -232,7 +232,7 @@ static void get_value(struct sim_dec *d, struct sim_builder *b, const struct sim
 	}
 }
 
-/* Where the elements of an array go: in the struct, or behind what is there so far. */
+/* Memory for the elements of an array: in the struct, or after the data so far. */
 static uint8_t *place(struct sim_builder *b, const struct sim_field *f, uint8_t *s, uint32_t n, bool zero)
 {
 	struct sim_span span;

@@ -10,7 +10,7 @@
 #define SCALE      0.9996
 #define ORDER      4
 
-/* Conformal latitude's tangent. */
+/* Tangent of the conformal latitude. */
 static double conformal_tan(double lat, double ecc)
 {
 	double t = tan(lat), s = sinh(ecc * atanh(ecc * t / sqrt(1 + t * t)));
@@ -31,7 +31,7 @@ int geo_utm_in(int zone, bool south, double lon_deg, double lat_deg, struct geo_
 
 	if (zone < 1 || zone > 60 || !(lon_deg >= -180 && lon_deg <= 180 && lat_deg >= -80 && lat_deg <= 84))
 		return -EINVAL;
-	off = remainder(lon_deg - (zone * 6 - 183), 360); /* zones 1 and 60 touch */
+	off = remainder(lon_deg - (zone * 6 - 183), 360); /* so that zones 1 and 60 are neighbours */
 	if (fabs(off) > FAR_DEG)
 		return -EINVAL;
 	lambda = off * M_PI / 180;
@@ -48,7 +48,10 @@ int geo_utm_in(int zone, bool south, double lon_deg, double lat_deg, struct geo_
 	return 0;
 }
 
-/* The tangent of a latitude of which that of the conformal one is known: by Newton, whose error is below 1e-15 after three steps. */
+/*
+ * Tangent of the latitude for the tangent of the conformal latitude: Newton's method, with an error below 1e-15 after
+ * three steps.
+ */
 static double geodetic_tan(double conformal, double ecc)
 {
 	double t = conformal, rest = 1 - ecc * ecc;

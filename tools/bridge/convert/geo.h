@@ -11,14 +11,15 @@ struct geo_utm {
 	double northing; /* m from the equator; south of it 10000000 is added */
 };
 
-/* Better than 1 mm inside the zone. -EINVAL outside -180..180, -80..84 degrees. */
+/* UTM coordinates, to better than 1 mm inside the zone. -EINVAL outside -180..180, -80..84 degrees. */
 int geo_utm(double lon_deg, double lat_deg, struct geo_utm *ret);
 /*
- * In a zone of the caller's, 1..60, wherever in the world it is: for who must not see coordinates jump at a border. south: 10000000 is
- * added, on both sides of the equator; else on none. Better than 1 mm to 20 degrees from the zone's meridian; -EINVAL beyond.
+ * In the given zone, 1..60, for any position: for callers whose coordinates must not jump at a zone's border. south:
+ * adds 10000000 on both sides of the equator; else on neither. Better than 1 mm up to 20 degrees from the zone's
+ * meridian; -EINVAL beyond.
  */
 int geo_utm_in(int zone, bool south, double lon_deg, double lat_deg, struct geo_utm *ret);
-/* The way back, as good; -EINVAL beyond 20 degrees from the zone's meridian, or -80..84. */
+/* The inverse, with the same precision; -EINVAL beyond 20 degrees from the zone's meridian, or outside -80..84. */
 int geo_of_utm(int zone, bool south, double easting, double northing, double *ret_lon_deg, double *ret_lat_deg);
 
 #endif

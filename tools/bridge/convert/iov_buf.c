@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pieces of a message: see out.h. Pieces of the buffer are offsets, because it moves when it grows. */
+/* See iov_buf.h. Pieces in the buffer are stored as offsets, because it moves when it grows. */
 #include "iov_buf.h"
 
 #include <errno.h>
@@ -43,7 +43,10 @@ static int grow(struct iov_buf *o, size_t n)
 	return 0;
 }
 
-/* The piece of the buffer that ends the message. There is always room: iov_buf_array() leaves one. */
+/*
+ * The last piece of the message, in the buffer; added if the last one is a reference. A free entry always exists:
+ * iov_buf_array() leaves one.
+ */
 static struct iov_buf_piece *tail(struct iov_buf *o)
 {
 	if (!o->n || o->piece[o->n - 1].ref)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See json_reader.h. A value is read only when skip() went over it: then it has the form of one, and something stands behind it. */
+/*
+ * See json_reader.h. Values are read only after skip() has checked them: then they are well-formed, and text follows
+ * them.
+ */
 #include "json_reader.h"
 
 #include <math.h>
@@ -53,7 +56,7 @@ static int hex_of(uint8_t c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Behind the escape at the backslash `at`. */
+/* The position after the escape at the backslash `at`. */
 static const uint8_t *skip_escape(struct named_reader *r, const uint8_t *at)
 {
 	size_t left = (size_t)(r->end - at);
@@ -90,7 +93,7 @@ static const struct word {
 } words[] = { { "null", 4 }, { "true", 4 }, { "false", 5 }, { "NaN", 3 }, { "Infinity", 8 }, { "-Infinity", 9 } };
 enum { WORD_NULL, WORD_TRUE, WORD_FALSE, WORD_NAN, WORD_INFINITY, WORD_MINUS_INFINITY, WORDS };
 
-/* Which of them stands at `at`; WORDS: none. */
+/* Index of the word at `at`; WORDS: none of them. */
 static unsigned word_at(const struct named_reader *r, const uint8_t *at)
 {
 	unsigned i = 0;
@@ -106,10 +109,10 @@ static void json_enter(struct named_reader *r, struct named_iter *i, const uint8
 	*i = (struct named_iter){ .at = at + 1, .first = true };
 }
 
-/* A string as it is meant; in place where it has no escapes. */
+/* Decodes a string; in place if it has no escapes. */
 static const char *json_string(struct named_reader *r, const uint8_t *at, size_t *ret_len);
 
-/* The key of a pair, and the colon. */
+/* Reads the key of a pair, and the colon. */
 static const uint8_t *key(struct named_reader *r, struct named_iter *i)
 {
 	const uint8_t *at = i->at;
@@ -191,7 +194,7 @@ static char *put_utf8(char *to, uint32_t c)
 	return to;
 }
 
-/* What the escape at `at` stands for; half a pair of surrogates for U+FFFD. */
+/* Decodes the escape at `at`; an unpaired surrogate becomes U+FFFD. */
 static char *unescape(char *to, const uint8_t **at)
 {
 	static const char from[] = "bfnrt", meant[] = "\b\f\n\r\t";
@@ -214,7 +217,7 @@ static char *unescape(char *to, const uint8_t **at)
 	return put_utf8(to, 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00));
 }
 
-/* Of a string at `at`: its characters, and whether there are escapes among them. */
+/* Length of the string at `at`, in characters of the text, and whether it has escapes. */
 static size_t extent(const uint8_t *at, bool *ret_escaped)
 {
 	const uint8_t *p = at;
@@ -253,7 +256,10 @@ static const char *json_string(struct named_reader *r, const uint8_t *at, size_t
 
 /* ---- numbers ---- */
 
-/* m * 10^e, where doubles have both and one operation is exact; else by the library, which reads on until the number ends. */
+/*
+ * m * 10^e, directly if both are exact doubles and one operation rounds correctly; else by the library, which parses
+ * the text.
+ */
 static double real_of(const uint8_t *text, bool negative, uint64_t m, int e)
 {
 	static const double tens[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -268,12 +274,12 @@ static double real_of(const uint8_t *text, bool negative, uint64_t m, int e)
 }
 
 struct number {
-	bool negative, whole, lost; /* lost: m does not hold all of its digits */
+	bool negative, whole, lost; /* lost: m does not hold all digits */
 	uint64_t m;
 	int e;
 };
 
-/* Digits into n. Those behind a point count for e. */
+/* Reads digits into n; those after the point decrement e. */
 static const uint8_t *digits(const uint8_t *at, struct number *n, bool fraction)
 {
 	for (; *at >= '0' && *at <= '9'; at++) {
@@ -306,7 +312,7 @@ static struct number number_of(const uint8_t *at)
 	return n;
 }
 
-/* A whole number that was written as if it were none. */
+/* A whole number written with a fraction or an exponent. */
 static bool store_as_integer(enum sim_kind kind, double v, void *ret)
 {
 	double size = v < 0 ? -v : v;

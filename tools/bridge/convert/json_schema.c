@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a JSON Schema to a type. Objects become definitions from the inside out, each a text in our words, and own_type makes the type of
- * them. Each property is looked at where it stands; what is bounded is how deep that goes and how many there are. See json_schema.h.
+ * From a JSON Schema to a type. Objects become definitions from the innermost outwards, each as text in our language,
+ * from which own_type makes the type. Referenced properties are read again at each place; depth and number are limited.
+ * See json_schema.h.
  */
 #include "json_schema.h"
 
@@ -18,18 +19,18 @@
 #include "sim/introspect.h"
 
 #define PARSE_DEPTH    64u
-#define REFERENCES     8u                       /* one behind the other */
-#define WORD_MAX       (SIM_TYPE_NAME_MAX + 4u) /* of a field's type, "[]" behind it */
+#define REFERENCES     8u                       /* in a chain */
+#define WORD_MAX       (SIM_TYPE_NAME_MAX + 4u) /* of a field's type, with "[]" */
 #define FIELD_PATH_MAX 200u
-#define NAMED_MAX      5u /* of the properties that are left out */
+#define NAMED_MAX      5u /* left-out properties that are listed by name */
 
 struct reading {
 	const json_t *root;
-	struct own_definition list[SIM_TYPE_TYPES_MAX]; /* the first one is that of the whole */
+	struct own_definition list[SIM_TYPE_TYPES_MAX]; /* the first one is the whole document */
 	unsigned n;
-	const json_t *open[SIM_TYPE_DEPTH_MAX]; /* objects that are being read */
+	const json_t *open[SIM_TYPE_DEPTH_MAX]; /* objects being read */
 	unsigned depth, properties;
-	char path[FIELD_PATH_MAX]; /* of the property: "pose.position" */
+	char path[FIELD_PATH_MAX]; /* of the property being read: "pose.position" */
 	char *left_out;
 	unsigned n_left_out;
 	int err;
@@ -60,7 +61,10 @@ static bool is_word(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* "foxglove/Log" of "foxglove.Log", of a name without a package that of `package`; what may not stand in one is an underscore. False: too long. */
+/*
+ * The type name for a schema name: "foxglove/Log" for "foxglove.Log"; without a package that of `package`; other
+ * characters become '_'. False: too long.
+ */
 static bool type_name(const char *name, const char *package, char ret[SIM_TYPE_NAME_MAX + 1])
 {
 	const char *last = name + strlen(name);
@@ -90,7 +94,7 @@ int json_schema_type_name(const char *name, char ret[SIM_TYPE_NAME_MAX + 1])
 	return type_name(name, "json", ret) ? 0 : -ENOTSUP;
 }
 
-/* Whether a title is a name, and no sentence. */
+/* Whether a title can be a name, rather than a sentence. */
 static bool is_name(const char *title)
 {
 	const char *s = title;
@@ -100,7 +104,7 @@ static bool is_name(const char *title)
 	return s > title && !*s && is_word(s[-1]);
 }
 
-/* Of a nested object: after its title, else after where it stands. False: too long. */
+/* Names a nested object by its title, else by its path. False: too long. */
 static bool nested_name(const struct reading *r, const json_t *schema, char ret[SIM_TYPE_NAME_MAX + 1])
 {
 	const char *title = json_string_value(json_object_get(schema, "title")), *root = r->list[0].name;
@@ -135,7 +139,7 @@ static const json_t *target_of(const struct reading *r, const char *reference)
 	return NULL;
 }
 
-/* The schema itself, or where its reference leads; NULL: nowhere here. */
+/* Follows references; NULL: one leads nowhere in this document. */
 static const json_t *resolve(const struct reading *r, const json_t *schema)
 {
 	for (unsigned i = 0; schema && i < REFERENCES; i++) {
@@ -148,7 +152,7 @@ static const json_t *resolve(const struct reading *r, const json_t *schema)
 	return NULL;
 }
 
-/* ---- what a property becomes: its type's word, or why it is left out ---- */
+/* ---- type of a property, or why it is left out ---- */
 
 static const char *word_of(struct reading *r, const json_t *schema, char ret[WORD_MAX]);
 
@@ -158,7 +162,7 @@ static const char *set_word(char ret[WORD_MAX], const char *word)
 	return NULL;
 }
 
-/* Of one constant, or of a list of them (each has it as `const`, or is it itself). NULL: they are not alike. */
+/* Type of a list of constants (each has a member `const`, or is the constant itself). NULL: they differ in type. */
 static const char *word_of_constants(const json_t *list)
 {
 	const char *word = NULL, *one;
@@ -179,7 +183,7 @@ static const char *word_of_constants(const json_t *list)
 	return word;
 }
 
-/* {sec, nsec}, both integers, and nothing else. */
+/* Whether it is {sec, nsec}, both integers, without other members. */
 static const char *word_of_time(const json_t *schema)
 {
 	const json_t *p = json_object_get(schema, "properties");
@@ -209,7 +213,7 @@ static const char *word_of_array(struct reading *r, const json_t *schema, char r
 	if (why)
 		return why;
 	n = strlen(ret);
-	if (n && ret[n - 1] == ']') /* of bytes in base64 */
+	if (n && ret[n - 1] == ']') /* an array of base64 strings */
 		return "an array of arrays";
 	snprintf(ret + n, WORD_MAX - n, "[]");
 	return NULL;
@@ -217,7 +221,7 @@ static const char *word_of_array(struct reading *r, const json_t *schema, char r
 
 static int read_object(struct reading *r, const json_t *schema, char **ret_text, size_t *ret_len);
 
-/* The definition takes its place among the others, or is one of them already. Takes text. */
+/* Adds the definition, or reuses an equal one. Takes ownership of text. */
 static const char *add_definition(struct reading *r, const char *name, char *text, size_t len, char ret[WORD_MAX])
 {
 	char own[SIM_TYPE_NAME_MAX + 1];
@@ -232,7 +236,7 @@ static const char *add_definition(struct reading *r, const char *name, char *tex
 			free(text);
 			return set_word(ret, own);
 		}
-		i = UINT32_MAX; /* another one has that name: look again, for the next number */
+		i = UINT32_MAX; /* a different one has that name: restart with the next number */
 		if (snprintf(own, sizeof(own), "%.*s_%u", (int)SIM_TYPE_NAME_MAX - 4, name, k++) < 0)
 			break;
 	}
@@ -272,7 +276,7 @@ static const char *word_of_object(struct reading *r, const json_t *schema, char 
 	n = read_object(r, schema, &text, &len);
 	if (n < 0)
 		return "";
-	if (n == 0) { /* each of them is left out, and named */
+	if (n == 0) { /* its properties were left out, and are listed */
 		free(text);
 		return "";
 	}
@@ -293,7 +297,7 @@ static const char *word_of_type(struct reading *r, const json_t *schema, const c
 		return set_word(ret, encoding && strcmp(encoding, "base64") == 0 ? "uint8[]" : "string");
 	if (strcmp(type, "array") == 0)
 		return word_of_array(r, schema, ret);
-	return strcmp(type, "object") == 0 ? word_of_object(r, schema, ret) : "of no type that is known";
+	return strcmp(type, "object") == 0 ? word_of_object(r, schema, ret) : "of an unknown type";
 }
 
 static const char *word_of(struct reading *r, const json_t *schema, char ret[WORD_MAX])
@@ -321,7 +325,7 @@ static const char *word_of(struct reading *r, const json_t *schema, char ret[WOR
 
 /* ---- objects ---- */
 
-/* Whether a field came of it. */
+/* Writes the property's field. Returns false if it is left out. */
 static bool read_property(struct reading *r, FILE *f, const char *name, const json_t *schema, unsigned fields)
 {
 	char word[WORD_MAX];
@@ -343,7 +347,9 @@ static bool read_property(struct reading *r, FILE *f, const char *name, const js
 	return !why;
 }
 
-/* Its fields as a text of malloc(), also where there are none. How many, or a negative error, which is in r->err too. */
+/*
+ * Writes the object's fields as text; the caller frees it. Returns their number, or a negative error, also in r->err.
+ */
 static int read_object(struct reading *r, const json_t *schema, char **ret_text, size_t *ret_len)
 {
 	json_t *properties = json_object_get(schema, "properties"), *p;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The JSON Schema of a type of ours: what it nests stands where it is nested, as readers do not all follow references. See json_schema.h. */
+/*
+ * The JSON Schema of a type of ours: nested types are written in place, because not all readers follow references. See
+ * json_schema.h.
+ */
 #include "json_schema.h"
 
 #include <errno.h>
@@ -11,11 +14,11 @@
 #include "mem.h"
 
 struct writing {
-	unsigned left; /* properties that it may have yet */
+	unsigned left; /* properties that may still be written */
 	int err;
 };
 
-/* The first failure stays; what is added to an object then goes nowhere. */
+/* Adds a member; takes value. The first failure is kept in w->err. */
 static void set(struct writing *w, json_t *object, const char *key, json_t *value)
 {
 	if (json_object_set_new(object, key, value) < 0 && !w->err)
@@ -30,7 +33,7 @@ static json_t *of_type(struct writing *w, const char *type)
 	return j;
 }
 
-/* max 0: no bound. */
+/* max 0: unlimited. */
 static json_t *of_unsigned(struct writing *w, int64_t max)
 {
 	json_t *j = of_type(w, "integer");

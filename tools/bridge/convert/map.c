@@ -89,7 +89,7 @@ void map_twist(struct sim_enc *e, const char *name, const struct sim_Vector3 *li
 	sim_enc_end(e);
 }
 
-/* v + 2 w (-q x v) + 2 (-q x (-q x v)): the conjugate turns from the map into the body. */
+/* v + 2 w (-q x v) + 2 (-q x (-q x v)): the conjugate rotates from the map into the body. */
 struct sim_Vector3 map_to_body(const struct sim_Quaternion *q, const struct sim_Vector3 *v)
 {
 	double x = -q->x, y = -q->y, z = -q->z;

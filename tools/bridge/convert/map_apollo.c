@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Apollo's messages over ROS, as its fork of ROS 1 has them (pb_msgs, by rosbridge). Its vehicle looks along y: right,
- * forward, up; a quaternion turns from there to the map. Times are seconds. See map.h.
+ * Apollo's messages over ROS, as in its fork of ROS 1 (pb_msgs, over rosbridge). Its vehicle frame is right, forward,
+ * up (the vehicle looks along y); a quaternion rotates from there to the map. Times are seconds. See map.h.
  */
 #include <math.h>
 #include <time.h>
@@ -19,7 +19,7 @@
 #include "sim/msg/TrafficSignals.h"
 #include "sim/msg/VehicleMode.h"
 
-/* Of the satellites' clock; SVL cut it to whole ms. */
+/* GPS time; SVL truncated it to whole ms. */
 static double gps_seconds(const struct map_message *in)
 {
 	int64_t ns = apollo_gps_ns(in->header.stamp_sim_ns);
@@ -63,7 +63,7 @@ static void put_rfu(struct sim_enc *e, const char *name, const struct sim_Vector
 	map_vector(e, name, &r);
 }
 
-/* Of the map; where its origin is only the rig can say, and Apollo knows places in UTM alone. */
+/* From the map to UTM, which is all that Apollo knows: the map's origin is an option of the rig. */
 static struct sim_Vector3 in_utm(const struct map_message *in, const struct sim_Vector3 *v)
 {
 	const double *at = in->options->origin;
@@ -73,7 +73,7 @@ static struct sim_Vector3 in_utm(const struct map_message *in, const struct sim_
 
 /* ---- navigation ---- */
 
-/* Fix or none, and how sure. SVL had the time of the satellites in the header too. */
+/* Whether there is a fix, and its deviations. SVL had GPS time in the header, too. */
 MAP(Gps, pb_msgs, GnssBestPose)
 {
 	double gps = gps_seconds(in);
@@ -111,7 +111,7 @@ MAP(GpsOdometry, pb_msgs, Gps)
 	return 0;
 }
 
-/* SVL's measurement_time was the header's. */
+/* In SVL measurement_time was the header's stamp. */
 MAP(Imu, pb_msgs, Imu)
 {
 	header(e, in);
@@ -151,7 +151,7 @@ static void chassis_gps(struct sim_enc *e, const struct map_message *in, const s
 	time_t s = (time_t)(ns / 1000000000 - (ns % 1000000000 < 0));
 	struct tm utc = { 0 };
 
-	if (map_is_svl(in)) /* the seconds since 1980-01-06, with 18 leap seconds, counted from 1970 */
+	if (map_is_svl(in)) /* GPS seconds since 1980-01-06, with 18 leap seconds, taken as Unix time */
 		s -= INT64_C(315964782);
 	gmtime_r(&s, &utc);
 	sim_enc_begin(e, "chassis_gps");
@@ -171,7 +171,9 @@ static void chassis_gps(struct sim_enc *e, const struct map_message *in, const s
 	sim_enc_end(e);
 }
 
-/* SVL drove always by itself, forward or back, and had shares of one for what Apollo wants in percent. */
+/*
+ * In SVL the vehicle was always automatic, drove forward or backward, and sent fractions where Apollo expects percent.
+ */
 MAP(CanBus, pb_msgs, Chassis)
 {
 	static const uint8_t modes[] = { [SIM_VEHICLE_MODE_MANUAL] = 0,
@@ -203,20 +205,20 @@ MAP(CanBus, pb_msgs, Chassis)
 	sim_enc_bool(e, "right_turn_signal", m->right_turn_signal);
 	sim_enc_bool(e, "wiper", m->wipers);
 	sim_enc_i32(e, "driving_mode", mode < sizeof(modes) ? modes[mode] : 0);
-	sim_enc_i32(e, "gear_location", gear <= SIM_GEAR_LOW ? gear : 6); /* the same numbers; 6: none */
+	sim_enc_i32(e, "gear_location", gear <= SIM_GEAR_LOW ? gear : 6); /* the same values; 6: none */
 	header(e, in);
 	chassis_gps(e, in, m);
 	return 0;
 }
 
-/* ---- what is around ---- */
+/* ---- surroundings ---- */
 
 static void corners(struct sim_enc *e, const struct sim_Detected3DObject *o, const struct sim_Vector3 *place)
 {
 	double c = cos(o->heading), s = sin(o->heading);
 
 	sim_enc_list(e, "polygon_point", 4);
-	for (int i = 0; i < 4; i++) { /* anticlockwise, from the front's left */
+	for (int i = 0; i < 4; i++) { /* counterclockwise, starting front left */
 		double x = (i == 0 || i == 3 ? 0.5 : -0.5) * o->size.x, y = (i < 2 ? 0.5 : -0.5) * o->size.y;
 		struct sim_Vector3 at = { .x = place->x + c * x - s * y, .y = place->y + s * x + c * y, .z = place->z };
 
@@ -258,7 +260,7 @@ MAP(Detected3DObjects, pb_msgs, PerceptionObstacles)
 	return 0;
 }
 
-/* Along where the radar looks, and to its left. */
+/* Along the radar's line of sight, and to its left. */
 static void radar_obs(struct sim_enc *e, const struct map_message *in, const struct sim_RadarObject *o)
 {
 	sim_enc_begin(e, NULL);
@@ -300,7 +302,7 @@ MAP(RadarObjects, pb_msgs, ContiRadar)
 static void light(struct sim_enc *e, const struct map_message *in, const struct sim_TrafficSignal *s)
 {
 	sim_enc_begin(e, NULL);
-	/* the same numbers, but there is no white */
+	/* the same values; white does not exist */
 	sim_enc_i32(e, "color", s->color <= SIM_TRAFFIC_SIGNAL_COLOR_BLACK ? s->color : 0);
 	map_text(e, "id", in, sim_TrafficSignal_id_in(in->body, in->size, s));
 	sim_enc_f64(e, "confidence", (double)s->score);

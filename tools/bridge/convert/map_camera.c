@@ -10,7 +10,7 @@
 #include "sim/msg/Detected2DObjects.h"
 #include "sim/msg/Image.h"
 
-/* rgb8 to bgr8 and back: the same swap. */
+/* rgb8 to bgr8 or back: swaps the first and third byte. */
 static void swap_plain(uint8_t *restrict to, const uint8_t *restrict from, size_t pixels)
 {
 	for (size_t i = 0; i < pixels; i++) {
@@ -21,7 +21,7 @@ static void swap_plain(uint8_t *restrict to, const uint8_t *restrict from, size_
 }
 
 #if defined(__x86_64__)
-/* Five pixels at a time; the sixteenth byte that is stored is written again by what follows. */
+/* Five pixels per step; the next step overwrites the sixteenth byte that is stored. */
 __attribute__((target("ssse3"))) static void swap_ssse3(uint8_t *restrict to, const uint8_t *restrict from,
 							size_t pixels)
 {
@@ -66,7 +66,7 @@ static void swapped_data(struct sim_enc *e, const struct sim_Image *m, const uin
 	}
 }
 
-/* Numbers of objects: none is below 0, and one that does not fit is the largest. */
+/* 32-bit object ids to 16 bits: negative values become 0, larger ones 65535. */
 static void narrowed_data(struct sim_enc *e, const struct sim_Image *m, const uint8_t *data)
 {
 	uint8_t *to = e->ops->room(e, "data", SIM_KIND_UINT8, 2 * m->width * m->height, 0);
@@ -83,10 +83,10 @@ static void narrowed_data(struct sim_enc *e, const struct sim_Image *m, const ui
 	}
 }
 
-/* How the pixels of an image change on their way. */
+/* Conversion of the pixels. */
 enum pixels { AS_THEY_ARE, SWAPPED, NARROWED, NO_WAY };
 
-/* The encoding that the rig wants; else that of the image, but for 32SC1, which no viewer knows. */
+/* *want: the rig's encoding; by default that of the image, or mono16 for 32SC1, which viewers do not support. */
 static enum pixels pixels_of(const struct sim_Image *m, const char *encoding, const char **want)
 {
 	bool numbers = !strcmp(encoding, "32SC1") && !m->is_bigendian;
@@ -105,7 +105,7 @@ MAP(Image, sensor_msgs, Image)
 	const char *encoding = sim_Image_encoding(m, in->size), *want = in->options->encoding;
 	uint32_t n = 0;
 	const uint8_t *data = sim_Image_data(m, in->size, &n);
-	struct sim_Image head = *m; /* once: a peer may still write it */
+	struct sim_Image head = *m; /* read once: a peer may still change it */
 	enum pixels how = pixels_of(&head, encoding, &want);
 
 	if ((uint64_t)head.step * head.height != n)
@@ -145,7 +145,7 @@ MAP(CameraInfo, sensor_msgs, CameraInfo)
 {
 	uint32_t n;
 	const double *d = sim_CameraInfo_d(m, in->size, &n);
-	bool turned = in->options->compat == MAP_COMPAT_SVL_ROS2; /* SVL had the width first */
+	bool turned = in->options->compat == MAP_COMPAT_SVL_ROS2; /* SVL had the width before the height */
 
 	map_header(e, in);
 	sim_enc_u32(e, "height", turned ? m->width : m->height);

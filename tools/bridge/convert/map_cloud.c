@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Point clouds: as they lie in the slot, or point by point into the layouts that AWSIM and SVL users expect. */
+/* Point clouds: as they are in the slot, or point by point in the layouts that users of AWSIM and SVL expect. */
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -20,7 +20,7 @@ struct layout {
 	void (*convert)(uint8_t *restrict to, const struct sim_Point *restrict p, size_t n, int64_t stamp_sim_ns);
 };
 
-/* Points are put together in registers and written in order: the target may lie at any alignment. */
+/* Points are assembled in registers and written in order: the target may have any alignment. */
 struct awsim24 {
 	float x, y, z, pad, intensity;
 	uint16_t ring, pad2;
@@ -36,7 +36,7 @@ _Static_assert(offsetof(struct sim_Point, y) == 4 &&
 	       "copied in pairs");
 _Static_assert(sizeof(struct awsim24) == 24 && sizeof(struct awsim48) == 48, "wire layout");
 
-/* x, y, z, a gap, intensity, ring, a gap: three words, which compilers keep in registers. */
+/* x, y, z, a gap, intensity, ring, a gap: three words, so that compilers keep them in registers. */
 static inline void put_base(uint8_t *restrict to, const struct sim_Point *restrict p)
 {
 	uint32_t z, intensity;
@@ -52,8 +52,8 @@ static inline void put_base(uint8_t *restrict to, const struct sim_Point *restri
 
 #if defined(__x86_64__)
 /*
- * A point is one load, a shuffle of its eight words and one store, whose last quarter the next point writes again. Returns how
- * many points that was: the last one would write behind the end.
+ * For each point one load, one shuffle of its eight words and one store, whose last quarter the next store overwrites.
+ * Returns how many points it wrote: not the last one, whose store would exceed the array.
  */
 __attribute__((target("avx2"))) static size_t to_awsim24_avx2(uint8_t *restrict to, const struct sim_Point *restrict p,
 							      size_t n)
@@ -90,7 +90,7 @@ static void to_awsim24(uint8_t *restrict to, const struct sim_Point *restrict p,
 
 static void to_awsim48(uint8_t *restrict to, const struct sim_Point *restrict p, size_t n, int64_t stamp_sim_ns)
 {
-	/* seconds first: nanoseconds since 1970 as a double would be rounded to 256 of them, and again as seconds */
+	/* whole seconds first: as a double, nanoseconds since 1970 would be rounded to multiples of 256 */
 	double stamp_s = (double)(stamp_sim_ns / 1000000000) + (double)(stamp_sim_ns % 1000000000) * 1e-9;
 
 	for (size_t i = 0; i < n; i++) {
@@ -106,7 +106,7 @@ static void to_awsim48(uint8_t *restrict to, const struct sim_Point *restrict p,
 	}
 }
 
-/* Of 255, as most lidars have it. */
+/* Intensity from 0 to 255, as of most lidars. */
 static inline uint8_t byte_of(float intensity)
 {
 	float v = intensity > 0.0f ? intensity : 0.0f; /* NaN: 0 */
@@ -133,7 +133,7 @@ static void to_svl32(uint8_t *restrict to, const struct sim_Point *restrict p, s
 		uint64_t z_gap, rest = byte_of(p[i].intensity);
 		uint32_t z;
 
-		/* word by word: a copy of an array of them would wait for each to be stored */
+		/* word by word: copying them from an array would wait for the stores */
 		memcpy(&z, &p[i].z, 4);
 		z_gap = z;
 		memcpy(at, &p[i].x, 8); /* x and y */
@@ -143,7 +143,7 @@ static void to_svl32(uint8_t *restrict to, const struct sim_Point *restrict p, s
 	}
 }
 
-/* Autoware's point since 2024: the time is that after the header's stamp, as ours is; azimuth goes from 0 to 2 pi. */
+/* Autoware's point since 2024: the time is relative to the header's stamp, as ours; azimuth is from 0 to 2 pi. */
 struct ircaedt {
 	float x, y, z;
 	uint8_t intensity, return_type;
@@ -235,7 +235,7 @@ static int native(const struct map_message *in, struct sim_enc *e, const struct 
 	return 0;
 }
 
-/* Whether the points are struct sim_Point: every field of it, and none else. */
+/* Whether the points are laid out as struct sim_Point, with all its fields and no others. */
 static bool is_default(const struct map_message *in, const struct sim_PointCloud *m)
 {
 	uint32_t n;
@@ -277,7 +277,7 @@ static int converted(const struct map_message *in, struct sim_enc *e, const stru
 
 MAP(PointCloud, sensor_msgs, PointCloud2)
 {
-	struct sim_PointCloud head = *m; /* once: a peer may still write it */
+	struct sim_PointCloud head = *m; /* read once: a peer may still change it */
 	uint32_t n;
 	const uint8_t *data = sim_PointCloud_data(m, in->size, &n);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands that come in, and the table of all that may: see map_in.h. */
+/* Incoming commands, and the table of all incoming messages: see map_in.h. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 
 /* ---- Autoware ---- */
 
-/* What the sender did not define stays 0 here, and unset. */
+/* Sets an optional field. Fields that the sender has not defined stay 0, without their bit. */
 static void set(struct sim_VehicleControl *m, float *field, float v, uint32_t bit)
 {
 	*field = v;
@@ -137,7 +137,7 @@ static int read_engage(struct sim_dec *d, struct message_in *to)
 
 /* ---- Autoware.AI ---- */
 
-/* A command with a header of its own, which nobody looks at: its unit is the vehicle's. */
+/* Skips a command in units specific to one vehicle, with its own header. */
 static void skip_command(struct sim_dec *d, const char *name, const char *value)
 {
 	sim_dec_begin(d, name);
@@ -175,7 +175,7 @@ static void drive_by_twist(struct sim_VehicleControl *m, const struct sim_Twist 
 	set(m, &m->yaw_rate, (float)t->angular.z, SIM_VEHICLE_CONTROL_HAS_YAW_RATE);
 }
 
-/* What an autoware_msgs/VehicleCmd says; the pedals and steer_cmd are left out. */
+/* Contents of an autoware_msgs/VehicleCmd, without the pedals and steer_cmd. */
 struct vehicle_cmd {
 	int64_t stamp_sim_ns;
 	uint8_t gear; /* of autoware_msgs/Gear */
@@ -228,8 +228,8 @@ static struct vehicle_cmd read_vehicle_cmd(struct sim_dec *d, struct message_in 
 }
 
 /*
- * Autoware.AI's twist_gate, told that somebody drives by hand, takes ctrl_cmd back by a speed of -1 m/s, straight ahead, and leaves the
- * acceleration as it was. So it stays when its twist_cmd goes on.
+ * In manual mode Autoware.AI's twist_gate cancels ctrl_cmd with a speed of -1 m/s, straight ahead, and leaves the old
+ * acceleration; its twist_cmd may go on. Such a ctrl_cmd is ignored.
  */
 static void drop_taken_back(struct vehicle_cmd *c)
 {
@@ -250,8 +250,8 @@ static void set_ai_gear(struct sim_VehicleControl *m, uint8_t gear)
 }
 
 /*
- * Of its three ways to say it, ctrl_cmd, or twist_cmd where only that is filled. An acceleration of 0 is one that nobody has set: the
- * wanted speed decides.
+ * Uses ctrl_cmd, or twist_cmd if only that is filled in. An acceleration of 0 counts as not set: the target speed
+ * decides.
  */
 static int read_vehicle_cmd_control(struct sim_dec *d, struct message_in *to)
 {
@@ -276,7 +276,7 @@ static int read_vehicle_cmd_control(struct sim_dec *d, struct message_in *to)
 	return map_in_finish(&builder, to);
 }
 
-/* Both lamps are the hazard lights, which have a command of their own. */
+/* Both lamps together are the hazard lights, which are a separate command. */
 static int read_vehicle_cmd_turn(struct sim_dec *d, struct message_in *to)
 {
 	struct vehicle_cmd c = read_vehicle_cmd(d, to);
@@ -299,7 +299,7 @@ static int read_vehicle_cmd_hazard(struct sim_dec *d, struct message_in *to)
 
 /* ---- robots: Nav2, teleop ---- */
 
-/* Who sends them knows no gears. */
+/* For senders that have no gears. */
 static void gear_by_velocity(struct sim_VehicleControl *m)
 {
 	m->target_gear = m->velocity < 0 ? SIM_GEAR_REVERSE : SIM_GEAR_DRIVE;
@@ -333,7 +333,10 @@ static int read_robot_twist_stamped(struct sim_dec *d, struct message_in *to)
 	return map_in_finish(&builder, to);
 }
 
-/* A steering_angle_velocity of 0 is as fast as may be. Acceleration and jerk are bounds on the way to the speed: the vehicle has its own. */
+/*
+ * A steering_angle_velocity of 0 means as fast as possible. Acceleration and jerk, which limit the change of speed, are
+ * ignored: the vehicle has its own limits.
+ */
 static void take_ackermann(struct sim_dec *d, struct sim_VehicleControl *m)
 {
 	float rate;
@@ -393,7 +396,7 @@ static int read_lgsvl_control(struct sim_dec *d, struct message_in *to)
 	m->stamp = map_in_header(d, to);
 	m->acceleration = share(d, "acceleration_pct");
 	m->braking = share(d, "braking_pct");
-	m->steer_angle = -sim_dec_f32(d, "target_wheel_angle"); /* theirs is positive to the right */
+	m->steer_angle = -sim_dec_f32(d, "target_wheel_angle"); /* positive is right in theirs */
 	m->steer_angular_velocity = -sim_dec_f32(d, "target_wheel_angular_rate");
 	m->target_gear = at_most(d, "target_gear", SIM_GEAR_LOW);
 	m->present = SIM_VEHICLE_CONTROL_HAS_STAMP | SIM_VEHICLE_CONTROL_HAS_ACCELERATION |
@@ -419,7 +422,7 @@ static int read_lgsvl_state(struct sim_dec *d, struct message_in *to)
 
 /* ---- Apollo ---- */
 
-/* Percent, of which `least` to 100 are allowed, as a share; what the sender left out stays unset. */
+/* Reads a percentage from `least` to 100 as a fraction; a field that the sender left out stays unset. */
 static void percent(struct sim_dec *d, const char *name, float least, struct sim_VehicleControl *m, float *field,
 		    uint32_t bit)
 {
@@ -447,7 +450,7 @@ static int read_apollo_control(struct sim_dec *d, struct message_in *to)
 	}
 	percent(d, "throttle", 0, m, &m->acceleration, SIM_VEHICLE_CONTROL_HAS_ACCELERATION);
 	percent(d, "brake", 0, m, &m->braking, SIM_VEHICLE_CONTROL_HAS_BRAKING);
-	rate = sim_dec_f64(d, "steering_rate"); /* percent/s; 0: the sender has not set it */
+	rate = sim_dec_f64(d, "steering_rate"); /* percent/s; 0: not set */
 	if (rate < 0 || rate > 0)
 		set(m, &m->steer_rate, (float)(fabs(rate) / 100), SIM_VEHICLE_CONTROL_HAS_STEER_RATE);
 	percent(d, "steering_target", -100, m, &m->steer_target, SIM_VEHICLE_CONTROL_HAS_STEER_TARGET);
@@ -455,7 +458,7 @@ static int read_apollo_control(struct sim_dec *d, struct message_in *to)
 	gear = sim_dec_i32(d, "gear_location");
 	if (gear < 0 || gear > 6)
 		return -ERANGE;
-	if (has_gear && gear <= SIM_GEAR_LOW) { /* the same numbers; then invalid and none */
+	if (has_gear && gear <= SIM_GEAR_LOW) { /* the same values; above are INVALID and NONE */
 		m->target_gear = (uint8_t)gear;
 		m->present |= SIM_VEHICLE_CONTROL_HAS_TARGET_GEAR;
 	}
@@ -534,7 +537,7 @@ int map_in_take(const struct map_in *m, struct sim_dec *d, struct message_in *to
 	message_in_clear(to);
 	r = m->read(d, to);
 	if (d->err && (r >= 0 || (r == -ERANGE && d->err == -EBADMSG)))
-		r = d->err; /* what is malformed has no meaning to be out of range */
+		r = d->err; /* a malformed message cannot be out of range */
 	return r;
 }
 

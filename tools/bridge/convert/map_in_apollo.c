@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Apollo's messages over ROS (pb_msgs) that come in: axes, angles and seconds turned back, as map_apollo.c turned them. See map_in.h. */
+/*
+ * Incoming messages of Apollo over ROS (pb_msgs), with axes, angles and times converted back, the inverse of
+ * map_apollo.c. See map_in.h.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +20,7 @@
 
 #define WORD_MAX 255u
 
-/* Seconds of 0: it has no stamp, since a field that is not set cannot be told from 0 here, as it can over Cyber RT. */
+/* A time of 0 means no stamp: unlike over Cyber RT, an unset field cannot be told from 0 here. */
 static void header_into(struct sim_dec *d, struct message_in *to)
 {
 	int64_t stamp_sim_ns;
@@ -42,13 +45,13 @@ int64_t map_in_apollo_header(struct sim_dec *d, struct message_in *to)
 	return to->stamp_sim_ns;
 }
 
-/* Seconds that something lasts: 0 or more. */
+/* A duration from seconds: 0 or more. */
 static int64_t span_ns(struct sim_dec *d, double seconds)
 {
 	return map_in_ns(d, seconds < 0 ? 0 : seconds);
 }
 
-/* From right, forward, up to forward, left, up. */
+/* Converts right, forward, up to forward, left, up. */
 static struct sim_Vector3 flu(struct sim_dec *d, const char *name)
 {
 	struct sim_Vector3 v = map_in_vector(d, name);
@@ -56,7 +59,7 @@ static struct sim_Vector3 flu(struct sim_dec *d, const char *name)
 	return (struct sim_Vector3){ .x = v.y, .y = -v.x, .z = v.z };
 }
 
-/* What apollo_turn() makes of it is what stands there. */
+/* Reads an orientation: the inverse of apollo_turn(). */
 static struct sim_Quaternion turned_back(struct sim_dec *d)
 {
 	double s = sqrt(0.5), x, y, z, w;
@@ -97,7 +100,7 @@ MAP_IN(pb_msgs, GnssBestPose, Gps)
 	return map_in_finish(&builder, to);
 }
 
-/* Places are UTM's. */
+/* Positions are in UTM. */
 MAP_IN(pb_msgs, Gps, GpsOdometry)
 {
 	struct sim_Vector3 at, forward = { .x = 1 };
@@ -153,7 +156,7 @@ MAP_IN(pb_msgs, CorrectedImu, CorrectedImu)
 
 /* ---- the vehicle ---- */
 
-/* Of a heading clockwise from north. */
+/* Orientation from a heading, clockwise from north. */
 static struct sim_Quaternion level(double heading_deg)
 {
 	double yaw = (90 - heading_deg) / APOLLO_DEG_PER_RAD;
@@ -206,10 +209,10 @@ MAP_IN(pb_msgs, Chassis, CanBus)
 	return map_in_finish(&builder, to);
 }
 
-/* ---- what is around ---- */
+/* ---- surroundings ---- */
 
 #define LABEL_MAX    63u
-#define OBSTACLE_MIN (4 + 24 + 8 + 24 + 24 + 4 + 8 + 4 + 8) /* bytes of one without corners */
+#define OBSTACLE_MIN (4 + 24 + 8 + 24 + 24 + 4 + 8 + 4 + 8) /* bytes of an obstacle without corners */
 
 static void skip_corners(struct sim_dec *d)
 {
@@ -261,7 +264,10 @@ MAP_IN(pb_msgs, PerceptionObstacles, Detected3DObjects)
 
 #define RADAR_OBS_MIN (8 + 4 + 4 + 4 + 1 + 4 + 32 + 4 + 8 + 4 + 24)
 
-/* Where the radar is and looks is not said: it stands at 0 and looks along x. Where the object goes has no place in ours. */
+/*
+ * The message does not give the radar's pose: it is placed at 0, looking along x. The object's orientation has no field
+ * in our type.
+ */
 static void radar_obs(struct sim_dec *d, struct sim_RadarObject *o)
 {
 	sim_dec_begin(d, NULL);
@@ -316,7 +322,7 @@ static void light(struct sim_dec *d, struct sim_builder *b, struct sim_TrafficSi
 
 	sim_dec_begin(d, NULL);
 	color = sim_dec_i32(d, "color");
-	s->color = color >= 0 && color <= SIM_TRAFFIC_SIGNAL_COLOR_BLACK ? (uint8_t)color : 0; /* the same numbers */
+	s->color = color >= 0 && color <= SIM_TRAFFIC_SIGNAL_COLOR_BLACK ? (uint8_t)color : 0; /* the same values */
 	map_in_text(d, b, "id", &s->id, LABEL_MAX);
 	s->score = apollo_confidence(map_in_f64(d, "confidence"));
 	s->blink = sim_dec_bool(d, "blink");
@@ -334,7 +340,7 @@ MAP_IN(pb_msgs, TrafficLightDetection, TrafficSignals)
 	s = sim_TrafficSignals_signals_alloc_in(&builder, m, n);
 	for (uint32_t i = 0; s && i < n && !d->err; i++) {
 		light(d, &builder, &s[i]);
-		s[i].seq_id = i; /* each is a light of its own */
+		s[i].seq_id = i; /* each is a separate light */
 	}
 	sim_dec_list_end(d);
 	if (!s)
@@ -344,7 +350,7 @@ MAP_IN(pb_msgs, TrafficLightDetection, TrafficSignals)
 	return map_in_finish(&builder, to);
 }
 
-/* ---- what the rig knows ---- */
+/* ---- with options of the rig ---- */
 
 static void take_off(struct sim_Vector3 *at, const double *origin)
 {

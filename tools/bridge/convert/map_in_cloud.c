@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Point clouds of others: the points stay as their driver laid them out, with the fields that say how, and are copied once. See
- * map_in.h.
+ * Incoming point clouds: the points keep the layout of their driver, with the fields that describe it, and are copied
+ * once. See map_in.h.
  */
 #include "map_in_private.h"
 #include "sim/msg/PointCloud.h"
 
 #define FIELD_MIN (4 + 4 + 1 + 4) /* bytes of a PointField without a name */
-#define NAME_MAX_ 31u             /* as sim/PointField has it */
+#define NAME_MAX_ 31u             /* limit of sim/PointField */
 
 static uint64_t bytes_of(uint8_t datatype)
 {
@@ -20,7 +20,7 @@ static uint64_t bytes_of(uint8_t datatype)
 	return datatype < sizeof(bytes) ? bytes[datatype] : 0;
 }
 
-/* Some drivers leave the count at 0 where they mean 1. */
+/* A count of 0, as of some drivers, means 1. */
 static void field(struct sim_dec *d, struct sim_builder *b, struct sim_PointField *f)
 {
 	sim_dec_begin(d, NULL);
@@ -32,7 +32,7 @@ static void field(struct sim_dec *d, struct sim_builder *b, struct sim_PointFiel
 	sim_dec_end(d);
 }
 
-/* Every field lies within the point and is of a kind that there is. */
+/* Whether every field is within the point and of a known datatype. */
 static bool fits(const struct sim_PointField *f, uint32_t n, uint32_t point_step)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -44,7 +44,7 @@ static bool fits(const struct sim_PointField *f, uint32_t n, uint32_t point_step
 	return true;
 }
 
-/* What rows have between them is left out, and what stands behind the last one. */
+/* Copies rows without the gaps between them and after the last one. */
 static void copy_rows(uint8_t *at, const uint8_t *data, uint32_t height, size_t row, size_t step)
 {
 	if (row == step) {
@@ -55,7 +55,7 @@ static void copy_rows(uint8_t *at, const uint8_t *data, uint32_t height, size_t 
 		map_in_copy(at + i * row, data + i * step, row);
 }
 
-/* The bytes of all rows, next to each other; their own step may be 0 where there is no gap. */
+/* Copies the bytes of all rows, without gaps; a step of 0 is accepted if the rows have no gaps. */
 static void points(struct sim_dec *d, struct sim_builder *b, struct sim_PointCloud *m, uint32_t step,
 		   const uint8_t *data, uint32_t n)
 {

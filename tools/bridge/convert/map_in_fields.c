@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the mappings of sensors that come in are made of: numbers as they are, NaN and infinity too. See map_in_private.h. */
+/*
+ * Fields of incoming sensor messages: numbers are accepted unchecked, including NaN and infinity. See map_in_private.h.
+ */
 #include <math.h>
 
 #include "dec_watch.h"
@@ -135,7 +137,7 @@ void map_in_copy(void *at, const void *from, size_t size)
 		memcpy(at, from, size);
 }
 
-/* Whole seconds first: their product with 1e9 has more digits than a double. */
+/* Splits off whole seconds first: seconds * 1e9 has more digits than a double. */
 int64_t map_in_ns(struct sim_dec *d, double seconds)
 {
 	double whole = floor(seconds);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Traffic lights of others, and what is where on the ground: see map_in.h. */
+/* Incoming traffic lights and occupancy grids: see map_in.h. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -31,7 +31,7 @@ MAP_IN(nav_msgs, OccupancyGrid, OccupancyGrid)
 
 /* ---- SVL ---- */
 
-#define SIGNAL_MIN (8 + 4 + 4 + 4 + 4 + 80) /* bytes of one without texts */
+#define SIGNAL_MIN (8 + 4 + 4 + 4 + 4 + 80) /* bytes of a signal without strings */
 
 static uint8_t color_of(const char *s, size_t len)
 {
@@ -83,14 +83,14 @@ MAP_IN(lgsvl_msgs, SignalArray, TrafficSignals)
 
 /* ---- Autoware ---- */
 
-/* least bytes: of a lamp, of a group without any, of a prediction */
+/* minimum bytes: of a lamp, of an empty group, of a prediction */
 #define LAMP_MIN       (3 + 4)
 #define GROUP_MIN      (8 + 4 + 4)
 #define PREDICTION_MIN (8 + 4 + 4 + 4)
 
 enum { AW_OFF = 1, AW_FLASHING = 3, AW_COLOR_MAX = 4, AW_SHAPE_MAX = 10 };
 
-/* A lamp that is off is black, whatever its colour is. */
+/* A lamp that is off is black, whatever its color. */
 static struct sim_TrafficSignal lamp(struct sim_dec *d)
 {
 	static const uint8_t colors[] = { SIM_TRAFFIC_SIGNAL_COLOR_UNKNOWN, SIM_TRAFFIC_SIGNAL_COLOR_RED,
@@ -104,7 +104,7 @@ static struct sim_TrafficSignal lamp(struct sim_dec *d)
 	shape = sim_dec_u8(d, "shape");
 	status = sim_dec_u8(d, "status");
 	s.color = status == AW_OFF ? SIM_TRAFFIC_SIGNAL_COLOR_BLACK : color <= AW_COLOR_MAX ? colors[color] : 0;
-	/* the same order, from 1 */
+	/* the same order, but from 1 */
 	s.shape = shape && shape <= AW_SHAPE_MAX ? (uint8_t)(shape - 1) : SIM_TRAFFIC_SIGNAL_SHAPE_UNKNOWN;
 	s.blink = status == AW_FLASHING;
 	s.score = sim_dec_f32(d, "confidence");
@@ -121,7 +121,7 @@ static void skip_lamps(struct sim_dec *d)
 	sim_dec_list_end(d);
 }
 
-/* What a light will show has no place in our message. */
+/* Our type has no field for predictions. */
 static void skip_predictions(struct sim_dec *d)
 {
 	uint32_t n = sim_dec_list(d, "predictions", PREDICTION_MIN);
@@ -139,8 +139,8 @@ static void skip_predictions(struct sim_dec *d)
 }
 
 /*
- * Room for the lamps of one more group, behind those of the groups before: how many there are in all is known at the end. Until
- * then nothing else may be put behind them.
+ * Room for the lamps of one more group, directly after those before: their total number is not known until the end.
+ * Nothing else may be allocated in between.
  */
 static struct sim_TrafficSignal *more(struct sim_builder *b, struct sim_TrafficSignals *m, uint32_t n)
 {
@@ -159,7 +159,7 @@ static struct sim_TrafficSignal *more(struct sim_builder *b, struct sim_TrafficS
 	return (struct sim_TrafficSignal *)(void *)at;
 }
 
-/* Its number waits where the size will be 0, until the names have their place. */
+/* Reads a group. Stores its id temporarily in size.x, until put_names() has room for it. */
 static void group(struct sim_dec *d, struct sim_builder *b, struct sim_TrafficSignals *m)
 {
 	struct sim_TrafficSignal *s;
@@ -182,7 +182,7 @@ static void group(struct sim_dec *d, struct sim_builder *b, struct sim_TrafficSi
 	sim_dec_end(d);
 }
 
-/* The number of a group is its name. */
+/* Writes each group's id as the signal's name. */
 static void put_names(struct sim_builder *b, struct sim_TrafficSignals *m)
 {
 	struct sim_TrafficSignal *s = (struct sim_TrafficSignal *)(void *)(b->base + m->signals.offset);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clock, frames, inertial and satellite navigation of others: see map_in.h. */
+/* Incoming clock, frames, inertial and satellite navigation: see map_in.h. */
 #include <string.h>
 
 #include "map_in_private.h"
@@ -23,14 +23,14 @@ MAP_IN(rosgraph_msgs, Clock, Clock)
 
 /* ---- frames ---- */
 
-#define TRANSFORM_MIN (8 + 4 + 4 + 56) /* bytes of one without names */
+#define TRANSFORM_MIN (8 + 4 + 4 + 56) /* bytes of a transform without names */
 
 static void put_frame(struct sim_builder *b, struct sim_span *span, const char *s, size_t len)
 {
 	map_in_copy(sim_builder_string(b, span, len, FRAME_MAX), s, len);
 }
 
-/* The first one's stamp is the message's. */
+/* The first one's stamp becomes the message's. */
 static void transform(struct sim_dec *d, struct sim_builder *b, struct sim_Transform *t, bool first,
 		      struct message_in *to)
 {
@@ -66,7 +66,7 @@ MAP_IN(tf2_msgs, TFMessage, Transforms)
 	return map_in_finish(&builder, to);
 }
 
-/* What ROS 1 called it before tf2, as bags from before have it. */
+/* The name in ROS 1 before tf2, as in old bags. */
 MAP_IN(tf, tfMessage, Transforms)
 {
 	return MAP_IN_NAME(tf2_msgs, TFMessage, Transforms)(d, to);
@@ -74,7 +74,7 @@ MAP_IN(tf, tfMessage, Transforms)
 
 /* ---- inertial ---- */
 
-/* -1 in front: ROS's mark for an orientation that is not known. */
+/* A first covariance of -1 is ROS's mark for an unknown orientation. */
 static void imu(struct sim_dec *d, struct sim_Imu *m)
 {
 	m->orientation = map_in_quaternion(d, "orientation");
@@ -105,14 +105,14 @@ MAP_IN(sensor_msgs, Imu, CorrectedImu)
 	return map_in_finish(&builder, to);
 }
 
-/* Of a covariance of 6 x 6 the first three rows and columns. */
+/* The first three rows and columns of a 6 x 6 covariance. */
 static void linear_part(double to[9], const double all[36])
 {
 	for (unsigned i = 0; i < 9; i++)
 		to[i] = all[i / 3 * 6 + i % 3];
 }
 
-/* Gravity is added along z, as it was taken away where no orientation is known. */
+/* Adds gravity along z: the sender subtracts it there if the orientation is unknown. */
 MAP_IN(geometry_msgs, AccelWithCovarianceStamped, Imu)
 {
 	double all[36] = { 0 };
@@ -128,7 +128,7 @@ MAP_IN(geometry_msgs, AccelWithCovarianceStamped, Imu)
 	return map_in_finish(&builder, to);
 }
 
-/* ---- where it is ---- */
+/* ---- position ---- */
 
 MAP_IN(sensor_msgs, NavSatFix, Gps)
 {
@@ -146,7 +146,7 @@ MAP_IN(sensor_msgs, NavSatFix, Gps)
 	return map_in_finish(&builder, to);
 }
 
-/* A pose into the fields of a fix, which both types have; in the frame "utm" it is absolute. */
+/* Stores a pose in the fields of Gps or GpsOdometry; in the frame "utm" it is absolute. */
 #define PLACE(m, p, to) \
 	do { \
 		const struct sim_Pose p_ = (p); \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A sentence of a satellite receiver: GGA, of any talker, is a fix; INSATT an attitude. Of others nothing is made. No locale has
- * a say in what a number is.
+ * A sentence of a GNSS receiver: GGA, of any talker, is a fix; INSATT an attitude; other sentences are not converted.
+ * Numbers are parsed independently of the locale.
  */
 #include <math.h>
 #include <string.h>
@@ -17,10 +17,13 @@ static const double RAD_PER_DEG = 3.14159265358979323846 / 180.0;
 
 struct sentence {
 	char text[SENTENCE_MAX + 1];
-	const char *field[FIELDS_MAX]; /* what there is not is "" */
+	const char *field[FIELDS_MAX]; /* absent fields are "" */
 };
 
-/* What stands between `from` and the mark, xor'ed, is what two hexadecimal digits behind it say; without a mark nothing is. */
+/*
+ * Compares the XOR of the characters between `from` and the mark with the two hexadecimal digits after the mark; true
+ * if there is no mark.
+ */
 static bool sum_fits(const char *from, char mark)
 {
 	static const char digits[] = "0123456789ABCDEF0123456789abcdef";
@@ -52,14 +55,14 @@ static void split(struct sentence *s, char mark)
 	}
 }
 
-/* "-12.5", without an exponent; nothing is 0. */
+/* "-12.5", without an exponent; an empty field is 0. */
 static bool number(const char *s, double *ret)
 {
 	*ret = 0;
 	return !*s || (!s[strspn(s, "+-.0123456789")] && number_f64(s, ret) == 0);
 }
 
-/* dddmm.mmmmmm and a letter as degrees. */
+/* dddmm.mmmmmm and a letter, to degrees. */
 static bool angle(const char *s, const char *letter, char negative, double max, double *ret)
 {
 	double v, deg;
@@ -85,12 +88,15 @@ static int gga(struct sentence *s, struct sim_Gps *m)
 	    !angle(s->field[4], s->field[5], 'W', 180, &m->longitude) || !number(s->field[6], &quality) ||
 	    !number(s->field[9], &altitude) || !number(s->field[11], &undulation))
 		return -EBADMSG;
-	m->altitude = altitude + undulation; /* from above the sea to above the ellipsoid */
+	m->altitude = altitude + undulation; /* from above sea level to above the ellipsoid */
 	m->status = quality >= 0 && quality < sizeof(of_quality) ? of_quality[(int)quality] : SIM_GPS_STATUS_FIX;
 	return 0;
 }
 
-/* Right side down, nose up, clockwise from north, as degrees. It knows no place: it is no fix. */
+/*
+ * Roll (right side down), pitch (nose up) and heading (clockwise from north), in degrees. It has no position, so it is
+ * no fix.
+ */
 static int insatt(struct sentence *s, struct sim_Gps *m)
 {
 	double roll, pitch, heading, cr, sr, cp, sp, cy, sy;

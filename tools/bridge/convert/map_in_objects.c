@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects that come in, seen by somebody else's perception: see map_in.h. */
+/* Incoming objects, detected by other perception software: see map_in.h. */
 #include <math.h>
 
 #include "sim/msg/Detected2DObjects.h"
@@ -8,7 +8,7 @@
 
 #define LABEL_MAX 63u
 
-/* least bytes of a Detection on the wire: stamp, two empty strings, id, score, box, two vectors */
+/* minimum bytes of a Detection on the wire: stamp, two empty strings, id, score, box, two vectors */
 #define DETECTION2D_MIN (8 + 4 + 4 + 4 + 4 + 16 + 48)
 #define DETECTION3D_MIN (8 + 4 + 4 + 4 + 4 + 80 + 48)
 
@@ -90,7 +90,7 @@ static const char *const class_names[CLASS_MAX + 1] = { "Unknown", "Car",       
 							"Trailer", "Motorcycle", "Bicycle",      "Pedestrian",
 							"Animal",  "Hazard",     "OverDrivable", "UnderDrivable" };
 
-/* The likeliest class; the first of equals. Numbers of a later Autoware are of no class that we know. */
+/* The class with the highest probability, the first if equal. Class numbers that are unknown here become Unknown. */
 static void classification(struct sim_dec *d, struct sim_builder *b, struct sim_span *label_span)
 {
 	uint32_t n = sim_dec_list(d, "classification", 5);
@@ -117,7 +117,7 @@ static void classification(struct sim_dec *d, struct sim_builder *b, struct sim_
 		memcpy(to, class_names[class], strlen(class_names[class]));
 }
 
-/* What is not available stays 0: an orientation {0, 0, 0, 0} is one that is not known. */
+/* Unavailable values stay 0: the orientation {0, 0, 0, 0} means unknown. */
 static void kinematics(struct sim_dec *d, struct sim_Detected3DObject *o)
 {
 	struct sim_Twist velocity = { 0 };
@@ -140,7 +140,7 @@ static void kinematics(struct sim_dec *d, struct sim_Detected3DObject *o)
 	sim_dec_end(d);
 }
 
-/* Of a polygon we take the dimensions that go with it. */
+/* Of a polygon only the dimensions are used. */
 static void shape(struct sim_dec *d, struct sim_Detected3DObject *o)
 {
 	uint32_t n;
@@ -162,7 +162,10 @@ static void shape(struct sim_dec *d, struct sim_Detected3DObject *o)
 	sim_dec_end(d);
 }
 
-/* least bytes of a DetectedObject: probability, no class, pose and twist with their covariances, flags, shape without points */
+/*
+ * minimum bytes of a DetectedObject: probability, no class, pose and twist with their covariances, flags, shape without
+ * points
+ */
 #define DETECTED_MIN (4 + 4 + 56 + 288 + 2 + 48 + 288 + 2 + 1 + 4 + 24)
 
 MAP_IN(autoware_perception_msgs, DetectedObjects, Detected3DObjects)
@@ -186,7 +189,7 @@ MAP_IN(autoware_perception_msgs, DetectedObjects, Detected3DObjects)
 	return map_in_finish(&builder, to);
 }
 
-/* Of 16 bytes the last four, as ours are put there. */
+/* The last four of the 16 bytes, where ours are written. */
 static uint32_t object_id(struct sim_dec *d)
 {
 	const uint8_t *at;
@@ -200,7 +203,7 @@ static uint32_t object_id(struct sim_dec *d)
 	return id;
 }
 
-/* The acceleration is turned out of the object's axes by its own orientation: the message's frame is taken for the map's. */
+/* Rotates the acceleration from the object's axes by its own orientation, as if the message's frame were the map. */
 static void tracked_kinematics(struct sim_dec *d, struct sim_Detected3DObject *o)
 {
 	struct sim_Quaternion yaw;
@@ -228,7 +231,7 @@ static void tracked_kinematics(struct sim_dec *d, struct sim_Detected3DObject *o
 	o->map_acceleration = map_in_from_body(&yaw, &acceleration.linear);
 }
 
-/* least bytes of a TrackedObject: as of a DetectedObject, with an id and an acceleration, and fewer flags */
+/* minimum bytes of a TrackedObject: as a DetectedObject, with an id and an acceleration, and fewer flags */
 #define TRACKED_MIN (16 + 4 + 4 + 56 + 288 + 48 + 288 + 48 + 288 + 2 + 1 + 4 + 24)
 
 MAP_IN(autoware_perception_msgs, TrackedObjects, Detected3DObjects)

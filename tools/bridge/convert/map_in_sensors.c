@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cameras, laser scanners, radar and ultrasonic sensors of others: see map_in.h. */
+/* Incoming data of cameras, laser scanners, radar and ultrasonic sensors: see map_in.h. */
 #include <string.h>
 
 #include "map_in_private.h"
@@ -10,7 +10,7 @@
 #include "sim/msg/RadarObjects.h"
 #include "sim/msg/Ultrasonic.h"
 
-#define WORD_MAX 255u /* of an encoding, a format, a model */
+#define WORD_MAX 255u /* bytes of an encoding, a format, a model */
 
 MAP_IN(sensor_msgs, Image, Image)
 {
@@ -46,7 +46,7 @@ MAP_IN(sensor_msgs, CompressedImage, CompressedImage)
 	return map_in_finish(&builder, to);
 }
 
-/* ROS 1 has capitals: in formats with names either may stand there. */
+/* ROS 1 has capitals: formats with names may use either. */
 static const char *either(struct sim_dec *d, const char *small, const char *capital)
 {
 	return sim_dec_has(d, small) ? small : capital;
@@ -70,7 +70,7 @@ MAP_IN(sensor_msgs, CameraInfo, CameraInfo)
 	map_in_f64s(d, either(d, "p", "P"), m->p, 12);
 	m->binning_x = sim_dec_u32(d, "binning_x");
 	m->binning_y = sim_dec_u32(d, "binning_y");
-	sim_dec_begin(d, "roi"); /* has no place in our message */
+	sim_dec_begin(d, "roi"); /* our type has no field for it */
 	sim_dec_u32(d, "x_offset");
 	sim_dec_u32(d, "y_offset");
 	sim_dec_u32(d, "height");
@@ -108,7 +108,7 @@ MAP_IN(sensor_msgs, LaserScan, LaserScan)
 
 /* ---- radar ---- */
 
-#define RADAR_OBJECT_MIN (4 + 9 * 24 + 8 + 2) /* bytes of one */
+#define RADAR_OBJECT_MIN (4 + 9 * 24 + 8 + 2) /* bytes of an object */
 
 static void radar_object(struct sim_dec *d, struct sim_RadarObject *o)
 {
@@ -124,7 +124,7 @@ static void radar_object(struct sim_dec *d, struct sim_RadarObject *o)
 	o->position = map_in_vector(d, "object_position");
 	o->velocity = map_in_vector(d, "object_velocity");
 	o->relative_position = map_in_vector(d, "object_relative_position");
-	relative = map_in_vector(d, "object_relative_velocity"); /* theirs is sensor minus object */
+	relative = map_in_vector(d, "object_relative_velocity"); /* sensor minus object in theirs */
 	o->relative_velocity = (struct sim_Vector3){ .x = -relative.x, .y = -relative.y, .z = -relative.z };
 	o->size = map_in_vector(d, "object_collider_size");
 	o->state = sim_dec_u8(d, "object_state");

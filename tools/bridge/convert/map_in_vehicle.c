@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A vehicle's state as others report it: see map_in.h. A report that has a part of it comes back as that part. */
+/* Incoming vehicle states: see map_in.h. A report of only a part sets only that part. */
 #include "can_info.h"
 #include "map_in_private.h"
 #include "sim/msg/CanBus.h"
@@ -18,7 +18,7 @@ MAP_IN(lgsvl_msgs, CanBusData, CanBus)
 	m->speed = map_in_f32(d, "speed_mps");
 	m->throttle = map_in_f32(d, "throttle_pct");
 	m->braking = map_in_f32(d, "brake_pct");
-	m->steering = -map_in_f32(d, "steer_pct"); /* theirs is positive to the right */
+	m->steering = -map_in_f32(d, "steer_pct"); /* positive is right in theirs */
 	m->parking_brake = sim_dec_bool(d, "parking_brake_active");
 	m->high_beam = sim_dec_bool(d, "high_beams_active");
 	m->low_beam = sim_dec_bool(d, "low_beams_active");
@@ -31,7 +31,7 @@ MAP_IN(lgsvl_msgs, CanBusData, CanBus)
 	gear = sim_dec_i8(d, "selected_gear");
 	if (gear < 0 || gear > SIM_GEAR_LOW)
 		sim_dec_fail(d, -ERANGE);
-	m->gear = (uint8_t)gear; /* the same numbers */
+	m->gear = (uint8_t)gear; /* the same values */
 	m->engine_on = sim_dec_bool(d, "engine_active");
 	m->engine_rpm = map_in_f32(d, "engine_rpm");
 	m->latitude = map_in_f64(d, "gps_latitude");
@@ -47,14 +47,14 @@ MAP_IN(lgsvl_msgs, VehicleOdometry, VehicleOdometry)
 	START(VehicleOdometry);
 	map_in_header(d, to);
 	m->speed = map_in_f32(d, "velocity");
-	m->front_wheel_angle = -map_in_f32(d, "front_wheel_angle"); /* theirs is positive to the right */
+	m->front_wheel_angle = -map_in_f32(d, "front_wheel_angle"); /* positive is right in theirs */
 	m->rear_wheel_angle = -map_in_f32(d, "rear_wheel_angle");
 	return map_in_finish(&builder, to);
 }
 
 /* ---- Autoware ---- */
 
-/* The orientation is not known: the velocity is in the vehicle's own axes, as everywhere without one. */
+/* Without an orientation the velocity is in the vehicle's axes, by convention. */
 MAP_IN(autoware_vehicle_msgs, VelocityReport, CanBus)
 {
 	START(CanBus);
@@ -70,7 +70,7 @@ MAP_IN(autoware_vehicle_msgs, VelocityReport, VehicleOdometry)
 	START(VehicleOdometry);
 	map_in_header(d, to);
 	m->speed = map_in_f32(d, "longitudinal_velocity");
-	map_in_f32(d, "lateral_velocity"); /* wheels do not tell it */
+	map_in_f32(d, "lateral_velocity"); /* not measured by wheels */
 	m->yaw_rate = map_in_f32(d, "heading_rate");
 	return map_in_finish(&builder, to);
 }
@@ -91,7 +91,7 @@ MAP_IN(autoware_vehicle_msgs, SteeringReport, VehicleOdometry)
 	return map_in_finish(&builder, to);
 }
 
-/* No command is no autonomy; not ready is none either. */
+/* NO_COMMAND and NOT_READY both become manual. */
 MAP_IN(autoware_vehicle_msgs, ControlModeReport, CanBus)
 {
 	static const uint8_t modes[] = { SIM_VEHICLE_MODE_MANUAL,     SIM_VEHICLE_MODE_AUTO,
@@ -109,7 +109,7 @@ MAP_IN(autoware_vehicle_msgs, ControlModeReport, CanBus)
 	return map_in_finish(&builder, to);
 }
 
-/* Numbers as of GearCommand. */
+/* The same values as in GearCommand. */
 MAP_IN(autoware_vehicle_msgs, GearReport, CanBus)
 {
 	uint8_t gear;
@@ -205,7 +205,7 @@ static uint8_t can_info_gear(int32_t shift)
 					   : SIM_GEAR_NONE;
 }
 
-/* Pedals and the angle are in units of the vehicle that sends them. */
+/* Pedals and angle are ignored: their units are specific to the sending vehicle. */
 MAP_IN(autoware_can_msgs, CANInfo, CanBus)
 {
 	struct can_info v;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What displays draw by themselves: objects, lanes, lights and what a radar sees as markers. Each message begins by deleting all
- * that the one before it drew, so that nothing stays where nothing is any more; a lifetime takes away the last one's.
+ * Objects, lanes, lights and radar targets as markers, which displays draw by themselves. Each message first deletes
+ * all markers of the one before, so that no stale ones remain; those of the last message disappear by their lifetime.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ enum { CUBE = 1, SPHERE = 2, LINE_STRIP = 4, LINE_LIST = 5, TEXT_VIEW_FACING = 9
 enum { ADD = 0, DELETE = 2, DELETEALL = 3 };
 
 #define LIFETIME_DUR_NS INT64_C(1000000000)
-#define THINNEST_M      0.01 /* displays refuse what has no extent */
+#define THINNEST_M      0.01 /* displays refuse markers without extent */
 #define TEXT_M          0.5
 #define LANE_STEP_M     1.0
 #define LANE_STEPS_MAX  200
@@ -27,7 +27,7 @@ struct color {
 };
 
 struct marker {
-	const char *ns; /* of the message, or a constant */
+	const char *ns; /* name space: from the message, or a constant */
 	int32_t id, type, action;
 	struct sim_Pose pose;
 	struct sim_Vector3 scale;
@@ -39,7 +39,7 @@ static const struct sim_Quaternion straight = { .w = 1 };
 
 static double extent(double v)
 {
-	return fmax(v, THINNEST_M); /* NaN too */
+	return fmax(v, THINNEST_M); /* also for NaN */
 }
 
 static struct sim_Vector3 extents(const struct sim_Vector3 *v)
@@ -47,7 +47,7 @@ static struct sim_Vector3 extents(const struct sim_Vector3 *v)
 	return (struct sim_Vector3){ .x = extent(v->x), .y = extent(v->y), .z = extent(v->z) };
 }
 
-/* {0, 0, 0, 0}, not known, is none that a display takes. */
+/* Replaces {0, 0, 0, 0}, unknown, which displays do not accept. */
 static struct sim_Pose turned(const struct sim_Pose *p)
 {
 	const struct sim_Quaternion *q = &p->orientation;
@@ -84,7 +84,7 @@ static void marker_begin(struct sim_enc *e, const struct map_message *in, const 
 	sim_enc_list(e, "points", points);
 }
 
-/* What nobody fills; ROS 1 has less of it. */
+/* Unused fields; ROS 1 does not have them. */
 static void no_texture(struct sim_enc *e)
 {
 	sim_enc_text(e, "texture_resource", "");
@@ -126,7 +126,7 @@ static void marker(struct sim_enc *e, const struct map_message *in, const struct
 	marker_end(e, in, k);
 }
 
-/* The list of n markers, and first the one that deletes those before: without a namespace it is all of them. */
+/* Begins a list of n markers, preceded by one that deletes all: an empty namespace means all of them. */
 static void markers_begin(struct sim_enc *e, const struct map_message *in, uint32_t n)
 {
 	sim_enc_list(e, "markers", n + 1);
@@ -155,7 +155,7 @@ static struct color class_color(enum map_class class)
 	return colors[class];
 }
 
-/* A display knows a marker by namespace and id: what has no id of its own gets one that no other has. */
+/* Displays identify a marker by namespace and id: an object without an id gets a unique negative one. */
 static int32_t object_id(const struct sim_Detected3DObject *o, uint32_t i)
 {
 	return o->id ? (int32_t)o->id : -1 - (int32_t)i;
@@ -203,7 +203,7 @@ MAP(Detected3DObjects, visualization_msgs, MarkerArray)
 
 /* ---- lanes ---- */
 
-/* An even number of points along the line, so that each second piece of a dashed one is drawn; 0: there is none. */
+/* Number of points along the line: even, so that every second piece of a dashed line is drawn; 0: the line is empty. */
 static uint32_t lane_points(const struct sim_LaneLine *l)
 {
 	double length = (double)l->max_x - (double)l->min_x;
@@ -222,7 +222,7 @@ static void lane_point(struct sim_enc *e, const struct sim_LaneLine *l, double x
 
 static void lane(struct sim_enc *e, const struct map_message *in, const struct sim_LaneLine *line, uint32_t i)
 {
-	struct sim_LaneLine l = *line; /* once: a peer may still write it */
+	struct sim_LaneLine l = *line; /* read once: a peer may still change it */
 	bool dashed = l.type == SIM_LANE_LINE_TYPE_WHITE_DASHED || l.type == SIM_LANE_LINE_TYPE_YELLOW_DASHED;
 	bool yellow = l.type == SIM_LANE_LINE_TYPE_YELLOW_DASHED || l.type == SIM_LANE_LINE_TYPE_YELLOW_SOLID;
 	uint32_t n = lane_points(&l);
@@ -252,14 +252,14 @@ MAP(LaneLines, visualization_msgs, MarkerArray)
 	return 0;
 }
 
-/* ---- what a radar sees ---- */
+/* ---- radar targets ---- */
 
 static double dot(const struct sim_Vector3 *a, const struct sim_Vector3 *b)
 {
 	return a->x * b->x + a->y * b->y + a->z * b->z;
 }
 
-/* From the radar, ahead, left and up, as its frame is; the message has it along the map. */
+/* Position in the radar's frame (ahead, left, up); the message has it in the map's axes. */
 static struct sim_Vector3 from_radar(const struct sim_RadarObject *o)
 {
 	const struct sim_Vector3 *aim = &o->sensor_aim, *right = &o->sensor_right, *to = &o->relative_position;
@@ -306,7 +306,7 @@ static struct color light_color(uint8_t color)
 	return colors[color < sizeof(colors) / sizeof(colors[0]) ? color : SIM_TRAFFIC_SIGNAL_COLOR_UNKNOWN];
 }
 
-/* The lamps of one light may have one number: the id is their place in the message. */
+/* Lamps of one light may share a number, so the id is the index in the message. */
 MAP(TrafficSignals, visualization_msgs, MarkerArray)
 {
 	uint32_t n;

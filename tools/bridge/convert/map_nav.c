@@ -25,7 +25,7 @@ MAP(Transforms, tf2_msgs, TFMessage)
 
 	sim_enc_list(e, "transforms", n);
 	for (uint32_t i = 0; i < n; i++) {
-		struct sim_enc_header h = in->header; /* each has its own parent: no frame of the rig fits all */
+		struct sim_enc_header h = in->header; /* parents differ, so the rig's frame is not used */
 
 		h.frame = sim_Transform_parent_frame_in(in->body, in->size, &t[i]);
 		sim_enc_begin(e, NULL);
@@ -41,7 +41,7 @@ MAP(Transforms, tf2_msgs, TFMessage)
 	return 0;
 }
 
-/* rows: 3 or 6. Not known is all zero: then the rig's variance, if it gives one, is the diagonal. */
+/* rows: 3 or 6. All zero means unknown: then the rig's variance, if given, is the diagonal. */
 static const double *covariance_of(const struct map_message *in, const double *c, unsigned rows, double buf[36])
 {
 	for (unsigned i = 0; i < rows * rows; i++)
@@ -62,7 +62,7 @@ static void covariance(struct sim_enc *e, const char *name, const struct map_mes
 
 static void imu(const struct map_message *in, struct sim_enc *e, const struct sim_Imu *m)
 {
-	static const double no_orientation[9] = { -1 }; /* ROS's mark for it */
+	static const double no_orientation[9] = { -1 }; /* ROS's mark for unknown */
 	bool known = m->orientation.x != 0 || m->orientation.y != 0 || m->orientation.z != 0 || m->orientation.w != 0;
 
 	map_header(e, in);
@@ -83,10 +83,7 @@ MAP(Imu, sensor_msgs, Imu)
 	return 0;
 }
 
-/*
- * Where an accelerometer stands is at rest in a map: what it feels without gravity is how its speed changes. Without an
- * orientation gravity is taken as along its z.
- */
+/* Subtracts gravity: what remains is the change of speed. Without an orientation gravity is assumed along z. */
 MAP(Imu, geometry_msgs, AccelWithCovarianceStamped)
 {
 	static const struct sim_Vector3 gravity = { .z = 9.80665 };
@@ -106,14 +103,14 @@ MAP(Imu, geometry_msgs, AccelWithCovarianceStamped)
 	return 0;
 }
 
-/* What is measured; the map's view of it has no place in this type. */
+/* The measured values; this ROS type has no fields for those in the map. */
 MAP(CorrectedImu, sensor_msgs, Imu)
 {
 	imu(in, e, &m->imu);
 	return 0;
 }
 
-/* 0 not known, 2 only the diagonal, 3 all of it */
+/* 0 unknown, 2 only the diagonal, 3 complete */
 static uint8_t covariance_type(const double c[9])
 {
 	bool diagonal = c[0] != 0 || c[4] != 0 || c[8] != 0;
@@ -142,7 +139,7 @@ MAP(Gps, sensor_msgs, NavSatFix)
 	return 0;
 }
 
-/* ---- where it is ---- */
+/* ---- position ---- */
 
 #define SQUARE_M 100000.0
 
@@ -160,7 +157,7 @@ static int to_utm(struct map_fix *f)
 	return 0;
 }
 
-/* 0: easting, northing and altitude are what is wanted. */
+/* Converts the position as the options say; returns 0 or an error. */
 static int move(struct map_fix *f, const struct map_options *o)
 {
 	int r = 0;
@@ -216,7 +213,7 @@ MAP(Gps, geometry_msgs, PoseStamped)
 	return pose_stamped(in, e, MAP_FIX_OF(m), &m->orientation);
 }
 
-/* As AWSIM's documentation has it; its code has PoseStamped. */
+/* According to AWSIM's documentation; its code uses PoseStamped. */
 MAP(Gps, geometry_msgs, Pose)
 {
 	struct map_place p;
@@ -239,7 +236,7 @@ MAP(Gps, geometry_msgs, PoseWithCovarianceStamped)
 	if (r < 0)
 		return r;
 	c = covariance_of(in, m->position_covariance, 3, buf);
-	for (unsigned i = 0; i < 9; i++) /* rotations stay 0: a receiver does not know them */
+	for (unsigned i = 0; i < 9; i++) /* rotations stay 0: unknown to a GNSS receiver */
 		pose[i / 3 * 6 + i % 3] = c[i];
 	map_header(e, &p.in);
 	sim_enc_begin(e, "pose");
@@ -249,7 +246,7 @@ MAP(Gps, geometry_msgs, PoseWithCovarianceStamped)
 	return 0;
 }
 
-/* SVL has no more than the speed, and as rate of turn what it has of the wrong axis. */
+/* SVL sends only the speed, and as yaw rate that of the wrong axis. */
 static struct sim_Twist motion(const struct map_message *in, const struct sim_GpsOdometry *m)
 {
 	struct sim_Twist t = { .angular = m->angular_velocity };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A fix as the two sentences that SVL sends for it: GGA, and INSATT with the attitude. Written in whole numbers, so that no locale
- * turns a point into a comma.
+ * A fix as one of the two sentences that SVL sends: GGA, or INSATT with the attitude. Written from integers, so that
+ * the locale cannot turn the point into a comma.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -24,7 +24,7 @@ static int put_time(char *to, size_t size, int64_t stamp_sim_ns)
 			(int)(ms / 1000 % 60), (int)(ms % 1000));
 }
 
-/* A number with so many decimals; |v| below 1e9. */
+/* A number with the given decimals; |v| below 1e9. */
 static int put_decimal(char *to, size_t size, double v, int decimals)
 {
 	int64_t scale = decimals == 3 ? 1000 : 1000000, n = llround(v * (double)scale);
@@ -36,13 +36,13 @@ static int put_decimal(char *to, size_t size, double v, int decimals)
 /* Degrees as ddmm.mmmmmm or dddmm.mmmmmm, without a sign. */
 static int put_angle(char *to, size_t size, double deg, int digits)
 {
-	int64_t n = llround(fabs(deg) * 60e6); /* millionths of a minute: 59.9999999 is the next degree */
+	int64_t n = llround(fabs(deg) * 60e6); /* millionths of a minute: 59.9999999 rounds up to the next degree */
 
 	return snprintf(to, size, "%0*" PRId64 "%02d.%06d", digits, n / 60000000, (int)(n / 1000000 % 60),
 			(int)(n % 1000000));
 }
 
-/* The same by SVL: a number, degrees * 100 + minutes, so without the zeros in front, and with 60 minutes. */
+/* The same in SVL: degrees * 100 + minutes as a number, so without leading zeros, and possibly with 60 minutes. */
 static int put_svl_angle(char *to, size_t size, double deg)
 {
 	double whole = floor(fabs(deg));
@@ -79,7 +79,7 @@ static void gga(char *s, const struct sim_Gps *m, int64_t stamp_sim_ns, bool svl
 	snprintf(s + n, SENTENCE_MAX - (size_t)n, "*%02X", sum(s + 1, (size_t)n - 1));
 }
 
-/* Right side down and nose up are positive, yaw is a compass' heading: 0 to 360, clockwise from north. */
+/* Right side down and nose up are positive; yaw is a compass heading: 0 to 360, clockwise from north. */
 static void insatt(char *s, const struct sim_Gps *m, int64_t stamp_sim_ns)
 {
 	const struct sim_Quaternion q = m->orientation;
@@ -106,7 +106,7 @@ static bool is_a_place(const struct sim_Gps *m)
 	       isfinite(q->x + q->y + q->z + q->w);
 }
 
-/* Two messages share a stamp and follow one another in ROS 1's count: 2n and 2n + 1. */
+/* Both messages of a fix share a stamp and have consecutive numbers in ROS 1's seq: 2n and 2n + 1. */
 MAP(Gps, nmea_msgs, Sentence)
 {
 	bool attitude = in->options->sentence == MAP_SENTENCE_INSATT;

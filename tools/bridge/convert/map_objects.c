@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is around: objects in space and traffic lights. See map.h. */
+/* The vehicle's surroundings: objects and traffic lights. See map.h. */
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -83,7 +83,7 @@ static uint8_t orientation_of(const struct map_message *in, uint8_t class)
 	return class == MAP_CLASS_UNKNOWN ? ORIENTATION_UNAVAILABLE : ORIENTATION_SIGN_UNKNOWN;
 }
 
-/* Our message has none: the rig's variance is the diagonal. */
+/* Our type has no covariance: the rig's variance is the diagonal. */
 static void pose_covariance(struct sim_enc *e, const struct map_message *in)
 {
 	double c[36];
@@ -157,7 +157,7 @@ MAP(Detected3DObjects, autoware_perception_msgs, DetectedObjects)
 	return 0;
 }
 
-/* A number of 16 bytes out of ours, the same in every run. */
+/* A UUID of 16 bytes made from our id, the same in every run. */
 static void object_id(struct sim_enc *e, uint32_t id)
 {
 	uint8_t *at;
@@ -260,7 +260,7 @@ static void no_trajectories(struct sim_enc *e)
 	sim_enc_end(e);
 }
 
-/* Of an image nothing is known: no rectangle, no angle, no pixels. */
+/* Image fields are unknown: no rectangle, no angle, no pixels. */
 static void no_image(struct sim_enc *e, const struct map_message *in)
 {
 	sim_enc_text(e, "image_frame", "");
@@ -280,7 +280,7 @@ static void no_image(struct sim_enc *e, const struct map_message *in)
 	sim_enc_end(e);
 }
 
-/* A color of 0 is the display's own. */
+/* A color of 0 means the display's default. */
 static void ai_what(struct sim_enc *e, const struct map_message *in, const struct sim_Detected3DObject *o)
 {
 	sim_enc_u32(e, "id", o->id);
@@ -331,7 +331,7 @@ MAP(Detected3DObjects, autoware_msgs, DetectedObjectArray)
 	return 0;
 }
 
-/* ---- what is where ---- */
+/* ---- occupancy grid ---- */
 
 MAP(OccupancyGrid, nav_msgs, OccupancyGrid)
 {
@@ -388,10 +388,10 @@ MAP(TrafficSignals, lgsvl_msgs, SignalArray)
 	return 0;
 }
 
-/* The map's number of a group: the id if it is a number, as lanelet ids are, else the number of the signal. */
+/* The group's number in the map: the signal's id if it is a number, as lanelet ids are, else its sequence number. */
 static int64_t group_id(const struct map_message *in, const struct sim_TrafficSignal *s)
 {
-	char id[24] = ""; /* a copy: its publisher may still write, and the number must end */
+	char id[24] = ""; /* a copy, terminated: the publisher may still change it */
 	int64_t v;
 
 	strncpy(id, sim_TrafficSignal_id_in(in->body, in->size, s), sizeof(id) - 1);
@@ -400,7 +400,7 @@ static int64_t group_id(const struct map_message *in, const struct sim_TrafficSi
 
 enum { AW_OFF = 1, AW_ON = 2, AW_FLASHING = 3 };
 
-/* Autoware has no black: that is a lamp of unknown colour that is off. */
+/* Autoware has no black: it becomes unknown, with status off. */
 static uint8_t autoware_color(uint8_t color)
 {
 	static const uint8_t colors[] = {
@@ -419,14 +419,14 @@ static void lamp(struct sim_enc *e, const struct sim_TrafficSignal *s)
 
 	sim_enc_begin(e, NULL);
 	sim_enc_u8(e, "color", autoware_color(s->color));
-	/* the same order, from 1; 0 is unknown */
+	/* the same order, but from 1; 0 is unknown */
 	sim_enc_u8(e, "shape", s->shape < SIM_TRAFFIC_SIGNAL_SHAPE_UNKNOWN ? (uint8_t)(s->shape + 1) : 0);
 	sim_enc_u8(e, "status", dark ? AW_OFF : s->blink ? AW_FLASHING : AW_ON);
 	sim_enc_f32(e, "confidence", s->score);
 	sim_enc_end(e);
 }
 
-/* How many signals from i on are lamps of one light: of another light of the same group the number is another. */
+/* Number of signals from i on that are lamps of one light; another light of the same group has another seq_id. */
 static uint32_t lamps_of_one(const struct map_message *in, const struct sim_TrafficSignal *s, uint32_t i, uint32_t n)
 {
 	int64_t id = group_id(in, &s[i]);
@@ -456,7 +456,7 @@ MAP(TrafficSignals, autoware_perception_msgs, TrafficLightGroupArray)
 			lamp(e, &s[i + j]);
 		sim_enc_list_end(e);
 		if (!in->options->no_predictions) {
-			sim_enc_list(e, "predictions", 0); /* what a light will show is not in our message */
+			sim_enc_list(e, "predictions", 0); /* our type has no predictions */
 			sim_enc_list_end(e);
 		}
 		sim_enc_end(e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the map_*.c files share: one mapping a function, and the geometry that most messages are made of. */
+/* Shared by the map_*.c files: one function for each mapping, and common geometry. */
 #ifndef MAP_PRIVATE_H
 #define MAP_PRIVATE_H
 
@@ -10,7 +10,7 @@
 #include "sim/msg/Twist.h"
 
 /* clang-format off */
-/* X(type of ours, package, ROS type); the first of a type is its default. */
+/* X(type of ours, package, ROS type); the first line of a type is its default. */
 #define MAPS(X) \
 	X(Clock, rosgraph_msgs, Clock) \
 	X(Transforms, tf2_msgs, TFMessage) \
@@ -71,7 +71,7 @@
 	X(Float32, std_msgs, Float32) \
 	X(Float64, std_msgs, Float64) \
 	X(String, std_msgs, String)
-/* No type becomes one of these unless the rig names it, and none of them comes in. */
+/* A type becomes one of these only if the rig names it; they are not read. */
 #define MAPS_OUT_ONLY(X) \
 	X(Detected3DObjects, autoware_msgs, DetectedObjectArray) \
 	X(Detected3DObjects, visualization_msgs, MarkerArray) \
@@ -88,8 +88,8 @@ MAPS_OUT_ONLY(X)
 #undef X
 
 /*
- * MAP(T, package, Ros) { ... } defines a mapping. Its body has `in`, `e` and `m`, the struct sim_T at the beginning of the message,
- * whose fixed part is there; it returns what struct map says.
+ * MAP(T, package, Ros) { ... } defines a mapping. Its body has `in`, `e` and `m`, the struct sim_T at the beginning of
+ * the message, whose fixed part is checked; it returns as struct map's emit.
  */
 #define MAP(T, package, ros) \
 	static inline int fill_##T##_##package##_##ros(const struct sim_##T *m, MAP_ARGS); \
@@ -103,7 +103,7 @@ MAPS_OUT_ONLY(X)
 						       __attribute__((unused)) const struct map_message *in, \
 						       struct sim_enc *e)
 
-/* In a mapping: the header, and the list `name` of the n elements o, each encoded by one(e, in, &o[i]). */
+/* In a mapping: encodes the header, and the list `name` of the n elements o, each by one(e, in, &o[i]). */
 #define MAP_HEADED_LIST(name, o, n, one) \
 	do { \
 		map_header(e, in); \
@@ -118,10 +118,10 @@ static inline bool map_is_svl(const struct map_message *in)
 	return in->options->compat != MAP_COMPAT_NONE;
 }
 
-/* How long a string of the message is: its publisher may take the NUL away meanwhile, and it ends with the body then. */
+/* Length of a string of the message. If its publisher overwrites the NUL meanwhile, the string ends with the body. */
 size_t map_text_length(const struct map_message *in, const char *s);
 void map_header(struct sim_enc *e, const struct map_message *in);
-/* A string of the message, by its accessor, or a constant. */
+/* Encodes a string of the message, from its accessor, or a constant. */
 void map_text(struct sim_enc *e, const char *name, const struct map_message *in, const char *s);
 /* Vector3 or Point: both have x, y and z */
 void map_vector(struct sim_enc *e, const char *name, const struct sim_Vector3 *v);
@@ -130,7 +130,10 @@ void map_pose(struct sim_enc *e, const char *name, const struct sim_Vector3 *pos
 void map_twist(struct sim_enc *e, const char *name, const struct sim_Vector3 *linear,
 	       const struct sim_Vector3 *angular);
 
-/* A vector of the map in the body's own axes; q: from the body to the map. {0, 0, 0, 0}: not known, nothing is turned. */
+/*
+ * Rotates a vector from the map into the body's axes; q: from the body to the map. {0, 0, 0, 0}: unknown, v is returned
+ * unchanged.
+ */
 struct sim_Vector3 map_to_body(const struct sim_Quaternion *q, const struct sim_Vector3 *v);
 
 struct map_fix { /* of sim/Gps and sim/GpsOdometry */
@@ -143,16 +146,16 @@ struct map_fix { /* of sim/Gps and sim/GpsOdometry */
 
 struct map_place {
 	struct sim_Vector3 at;
-	struct map_message in; /* with the frame of it */
+	struct map_message in; /* the message, with the frame of `at` */
 	struct map_options options;
 };
 /*
- * Where the rig wants it. The frame of the rig wins; else it is "map" for positions in the map, or "utm". Errors are those of struct
- * map's emit.
+ * Converts a position to where the rig wants it. The frame is the rig's; else "map" for positions in the map, or "utm".
+ * Errors are those of struct map's emit.
  */
 int map_place_of(const struct map_message *in, struct map_fix f, struct map_place *ret);
 
-/* What an object's label says it is, in Autoware's numbers; any case. */
+/* An object's label as Autoware's number of its class; case-insensitive. */
 enum map_class {
 	MAP_CLASS_UNKNOWN = 0,
 	MAP_CLASS_CAR = 1,
@@ -169,7 +172,7 @@ enum map_class {
 };
 uint8_t map_class_of(const char *label);
 
-/* A vehicle's state as SVL had it. */
+/* A vehicle's state as SVL Simulator reported it. */
 struct sim_CanBus;
 struct sim_CanBus map_svl_can_bus(const struct sim_CanBus *m);
 

@@ -12,13 +12,13 @@ static float seconds(int64_t dur_ns)
 	return (float)((double)dur_ns * 1e-9);
 }
 
-/* What lies outside of what the scanner measures, or is no number, is nothing hit, in ROS: +Inf. */
+/* A range outside the scanner's limits, or NaN, is no hit; ROS has +Inf for it. */
 static bool hit(const struct sim_LaserScan *m, float range)
 {
 	return range >= m->range_min && range <= m->range_max;
 }
 
-/* Whether the scan is so already: then it need not be copied. */
+/* Whether the scan has ROS's form already, so that no copy is needed. */
 static bool is_as_ros_has_it(const struct sim_LaserScan *m, const float *ranges, const float *intensities, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -27,7 +27,7 @@ static bool is_as_ros_has_it(const struct sim_LaserScan *m, const float *ranges,
 	return true;
 }
 
-/* Numbers of a scan; where nothing was hit, that instead. */
+/* Copies values of a scan; rays without a hit get `nothing`. */
 static void put_rays(struct sim_enc *e, const char *name, const struct sim_LaserScan *m, const float *ranges,
 		     const float *values, uint32_t n, float nothing)
 {
@@ -65,7 +65,7 @@ MAP(LaserScan, sensor_msgs, LaserScan)
 
 static void radar_object(struct sim_enc *e, const struct map_message *in, const struct sim_RadarObject *o)
 {
-	/* theirs is sensor minus object, ours object minus sensor */
+	/* sensor minus object in theirs, object minus sensor in ours */
 	struct sim_Vector3 relative = { .x = -o->relative_velocity.x,
 					.y = -o->relative_velocity.y,
 					.z = -o->relative_velocity.z };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One value by itself, as std_msgs has it, both ways. See map.h and map_in.h. */
+/* Single values, as in std_msgs, in both directions. See map.h and map_in.h. */
 #include "map_in_private.h"
 #include "map_private.h"
 #include "sim/msg/Bool.h"
@@ -30,11 +30,11 @@ MAP(String, std_msgs, String)
 	return 0;
 }
 
-/* ---- coming in ---- */
+/* ---- incoming ---- */
 
-#define TEXT_MAX 65000u /* with the message around it no more than the host takes */
+#define TEXT_MAX 65000u /* so that the whole message fits into the host's limit */
 
-/* What a number by itself means is its channel's to say: NaN may be "no reading". */
+/* Numbers are unchecked: in a single value NaN may mean "no reading". */
 #define TAKE_bool sim_dec_bool
 #define TAKE_i8   sim_dec_i8
 #define TAKE_i16  sim_dec_i16

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The vehicle's state, for SVL's and for Autoware's users. See map.h. */
+/* The vehicle's state, for users of SVL and Autoware. See map.h. */
 #include <math.h>
 
 #include "can_info.h"
@@ -9,14 +9,14 @@
 #include "sim/msg/VehicleMode.h"
 #include "sim/msg/VehicleOdometry.h"
 
-/* Autoware's numbers */
+/* values of Autoware */
 enum { GEAR_NONE = 0, GEAR_NEUTRAL = 1, GEAR_DRIVE = 2, GEAR_REVERSE = 20, GEAR_PARK = 22, GEAR_LOW = 23 };
 enum { MODE_AUTONOMOUS = 1, MODE_STEER_ONLY = 2, MODE_VELOCITY_ONLY = 3, MODE_MANUAL = 4, MODE_DISENGAGED = 5 };
 enum { DISABLE = 1, ENABLE = 2, ENABLE_LEFT = 2, ENABLE_RIGHT = 3 };
 
 static int8_t lgsvl_gear(uint8_t gear)
 {
-	return gear <= SIM_GEAR_LOW ? (int8_t)gear : 0; /* the same numbers; not known: neutral */
+	return gear <= SIM_GEAR_LOW ? (int8_t)gear : 0; /* the same values; unknown becomes neutral */
 }
 
 static void can_bus_lamps(struct sim_enc *e, const struct sim_CanBus *m)
@@ -32,7 +32,10 @@ static void can_bus_lamps(struct sim_enc *e, const struct sim_CanBus *m)
 	sim_enc_bool(e, "reverse_gear_active", m->in_reverse);
 }
 
-/* SVL knows no brake, no gear but two, and no beams or turns; its velocity is in its engine's axes: south, up, east. */
+/*
+ * SVL reports no brake, beams or turn signals, and only two gears; its velocity is in its engine's axes: south, up,
+ * east.
+ */
 struct sim_CanBus map_svl_can_bus(const struct sim_CanBus *m)
 {
 	struct sim_CanBus v = *m;
@@ -55,7 +58,7 @@ MAP(CanBus, lgsvl_msgs, CanBusData)
 	sim_enc_f32(e, "speed_mps", m->speed);
 	sim_enc_f32(e, "throttle_pct", m->throttle);
 	sim_enc_f32(e, "brake_pct", m->braking);
-	sim_enc_f32(e, "steer_pct", -m->steering); /* theirs is positive to the right */
+	sim_enc_f32(e, "steer_pct", -m->steering); /* positive is right in theirs */
 	can_bus_lamps(e, m);
 	sim_enc_i8(e, "selected_gear", lgsvl_gear(m->gear));
 	sim_enc_bool(e, "engine_active", m->engine_on);
@@ -72,7 +75,7 @@ MAP(VehicleOdometry, lgsvl_msgs, VehicleOdometry)
 {
 	map_header(e, in);
 	sim_enc_f32(e, "velocity", m->speed);
-	sim_enc_f32(e, "front_wheel_angle", -m->front_wheel_angle); /* theirs is positive to the right */
+	sim_enc_f32(e, "front_wheel_angle", -m->front_wheel_angle); /* positive is right in theirs */
 	sim_enc_f32(e, "rear_wheel_angle", -m->rear_wheel_angle);
 	return 0;
 }
@@ -151,7 +154,7 @@ MAP(CanBus, autoware_vehicle_msgs, TurnIndicatorsReport)
 {
 	bool left = m && m->left_turn_signal, right = m && m->right_turn_signal;
 
-	/* both at once are the hazard lights, which have a report of their own */
+	/* both together are the hazard lights, which have a separate report */
 	return report(in, e, "report", left == right ? DISABLE : left ? ENABLE_LEFT : ENABLE_RIGHT);
 }
 
@@ -173,7 +176,7 @@ static int32_t ai_lamp(const struct sim_CanBus *m)
 				      : 0;
 }
 
-/* Whole percent; what is no share is 0, or all. */
+/* In whole percent, clamped to 0 to 100; NaN is 0. */
 static int32_t percent(float share)
 {
 	return share > 0 ? (int32_t)((share < 1 ? share : 1) * 100) : 0;
@@ -215,9 +218,9 @@ MAP(CanBus, autoware_msgs, VehicleStatus)
 }
 
 /*
- * What Autoware.AI reads of it (can_status_translator; op_planner the speed and the angle): km/h along the gear, and degrees of the
- * steering wheel, whose full lock the reader is told. Nobody simulates one, so they are the front wheels'. Pedals pass through to
- * VehicleStatus there.
+ * The fields that Autoware.AI reads (can_status_translator; op_planner speed and angle): km/h along the gear, and
+ * degrees of the steering wheel, whose full lock is a parameter of the reader. We have no steering wheel, so the angle
+ * is that of the front wheels. can_status_translator copies the pedals to VehicleStatus.
  */
 MAP(CanBus, autoware_can_msgs, CANInfo)
 {

@@ -17,13 +17,13 @@ struct msg_file {
 	struct typeset *set;
 	const char *path;
 	char package[SIM_TYPE_NAME_MAX + 1], root[SIM_TYPE_NAME_MAX + 1];
-	char *text[TEXTS_MAX]; /* what the set borrows */
+	char *text[TEXTS_MAX]; /* texts borrowed by the set */
 	unsigned n;
 	const struct sim_type *type;
 	struct sim_service_type service;
 };
 
-/* At most one byte more than a definition may have, so that one that is too long is found to be so. NULL: not there. */
+/* Reads at most one byte more than a definition may have, so that a longer one is detected. NULL: cannot be read. */
 static char *read_text(const char *path, size_t *ret_len)
 {
 	FILE *f = fopen(path, "re");
@@ -42,7 +42,7 @@ static char *read_text(const char *path, size_t *ret_len)
 	return text;
 }
 
-/* Of a type of ours: up to what it nests. */
+/* The definition of a type of ours, without those of nested types. */
 static char *builtin_text(const char *name, size_t *ret_len)
 {
 	char full[SIM_TYPE_NAME_MAX + 8];
@@ -95,7 +95,7 @@ static int create(const char *name, const char *path, char *why, size_t why_size
 	return 0;
 }
 
-/* The end of both ways to read: takes f on failure. */
+/* Common end of both readers: frees f on failure. */
 static int done(struct msg_file *f, int r, char *why, size_t why_size, struct msg_file **ret)
 {
 	if (r < 0) {
@@ -104,7 +104,7 @@ static int done(struct msg_file *f, int r, char *why, size_t why_size, struct ms
 		msg_file_destroy(f);
 		return r;
 	}
-	f->path = NULL; /* the caller's */
+	f->path = NULL; /* owned by the caller */
 	*ret = f;
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See named_reader.h. Only what is asked for is decoded; what is passed over is checked for its form. */
+/* See named_reader.h. Only requested values are decoded; skipped ones are checked for their syntax. */
 #include "named_private.h"
 
 #include <math.h>
@@ -26,7 +26,7 @@ static struct named_level *level_of(struct named_reader *r)
 
 /* ---- memory ---- */
 
-/* All blocks but the newest, which is the largest. */
+/* Frees all blocks but the newest, which is the largest. */
 static void free_older(struct named_reader *r)
 {
 	struct named_block *b = r->blocks ? r->blocks->older : NULL;
@@ -115,7 +115,7 @@ static bool is_key(const struct named_field *f, const char *name, size_t len)
 	return f->key_len == len && memcmp(f->key, name, len) == 0;
 }
 
-/* The fields of the map at `at`, above those that are open already. Returns its end. */
+/* Indexes the fields of the map at `at`, after those already open. Returns its end. */
 static const uint8_t *index_map(struct named_reader *r, const uint8_t *at)
 {
 	unsigned first = r->n_fields;
@@ -137,7 +137,7 @@ static const uint8_t *index_map(struct named_reader *r, const uint8_t *at)
 	return i.at;
 }
 
-/* The value of a field of the message that is open; NULL: there is none. */
+/* Finds a field of the open message; NULL: it is absent. */
 static struct named_field *find(struct named_reader *r, const char *name)
 {
 	struct named_level *l = level_of(r);
@@ -172,7 +172,7 @@ static const uint8_t *element(struct named_reader *r)
 	return r->dec.err ? NULL : at;
 }
 
-/* Any value, null too: of the field `name`, or NULL: of the next element. */
+/* Takes a value, which may be null: of the field `name`, or with NULL of the next element. */
 static const uint8_t *take_any(struct named_reader *r, const char *name)
 {
 	struct named_field *f = name ? find(r, name) : NULL;
@@ -189,7 +189,7 @@ static const uint8_t *take(struct named_reader *r, const char *name)
 	return at && r->format->what(r, at) != NAMED_NULL ? at : NULL;
 }
 
-/* ---- the operations ---- */
+/* ---- operations ---- */
 
 static void on_value(struct sim_dec *d, const char *name, enum sim_kind kind, void *ret)
 {
@@ -236,7 +236,7 @@ static void on_begin(struct sim_dec *d, const char *name)
 		sim_dec_fail(d, -EBADMSG);
 }
 
-/* Fields of the message that is open. */
+/* Counts unrequested fields of the open message. */
 static void count_ignored(struct named_reader *r)
 {
 	for (unsigned i = level_of(r)->first; i < r->n_fields; i++) {
@@ -263,7 +263,7 @@ static void on_end(struct sim_dec *d)
 	r->depth--;
 }
 
-/* Seconds and the rest, in the words of ROS 1, of ROS 2 or of Foxglove. */
+/* Reads seconds and fraction, under the names of ROS 1, ROS 2 or Foxglove. */
 static int64_t on_time(struct sim_dec *d, const char *name, enum sim_kind kind)
 {
 	struct named_reader *r = reader_of(d);
@@ -371,7 +371,7 @@ static const struct sim_dec_ops named_ops = {
 	.has = on_has,
 };
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 void named_reader_init(struct named_reader *r)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the decoders of formats with names have in common (JSON, CBOR), in the words of <sim/decode.h>: a field is found by its
- * name, in any order; one that is missing (or null) reads as 0 and empty, a number that is null as NaN; one that nobody asked
- * for is ignored and counted. A field that occurs twice is an error. An envelope is a message too: sim_dec_string(d, "op"),
+ * Common part of the decoders of formats with names (JSON, CBOR), for <sim/decode.h>: fields are found by name, in any
+ * order; a missing (or null) field reads as 0 or empty, a null number as NaN; fields that are not requested are ignored
+ * and counted. A field that occurs twice is an error. An envelope is a message too: sim_dec_string(d, "op"),
  * sim_dec_begin(d, "msg"), conversion_in_take() ...
  *
- * Bounds: 32 levels deep, 256 fields a message and 1024 in all messages that are open at once: -EMSGSIZE. Memory: what is not
- * in the message as it must lie in memory (base64, numbers as text) is converted into memory that stays for the next message.
- * Thread: one's.
+ * Limits: 32 levels, 256 fields in a message and 1024 in all open messages together: -EMSGSIZE. Memory: values that
+ * cannot be used in place (base64, numbers as text) are converted into memory that is reused for the next message.
+ * Thread: one per reader.
  */
 #ifndef NAMED_READER_H
 #define NAMED_READER_H
@@ -28,30 +28,30 @@ struct named_field {
 };
 
 struct named_level {
-	const uint8_t *at; /* of a list: the next element; NULL: the message or list is not there */
+	const uint8_t *at; /* in a list: the next element; NULL: the message or list is missing */
 	uint32_t left;     /* elements */
-	unsigned first;    /* of its fields */
-	unsigned next;     /* field behind the one found last: fields come in order, most often */
+	unsigned first;    /* index of its first field */
+	unsigned next;     /* the field after the one found last, since fields are usually in order */
 	bool list;
 };
 
 struct named_reader {
-	struct sim_dec dec; /* first: what is read from; err: also -EMSGSIZE, over a bound */
+	struct sim_dec dec; /* first member; the interface for reading; err also: -EMSGSIZE, over a limit */
 	const struct named_format *format;
 	const uint8_t *end; /* of the message */
 	struct named_level level[NAMED_DEPTH];
 	unsigned depth;
 	struct named_field field[NAMED_OPEN];
 	unsigned n_fields;
-	uint32_t ignored;     /* fields that nobody asked for, of the messages that were read */
-	char ignored_one[64]; /* name of the first of them, "" for none */
+	uint32_t ignored;     /* unrequested fields of the messages read so far */
+	char ignored_one[64]; /* name of the first of them; "": none */
 	struct named_block *blocks;
 };
 
-/* After the last read of a message: counts the fields of itself, not of an envelope, that nobody asked for. */
+/* Call after the last read of a message: counts the unrequested fields of the message itself, not of an envelope. */
 void named_reader_end(struct named_reader *r);
 
-/* Before the first message, and after the last. */
+/* Call before the first message, and after the last one. */
 void named_reader_init(struct named_reader *r);
 void named_reader_finish(struct named_reader *r);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See pb_files.h. Numbers of fields are those of google/protobuf/descriptor.proto: FileDescriptorSet 1 file; FileDescriptorProto 1 name, 2 package,
+ * See pb_files.h. Field numbers are those of google/protobuf/descriptor.proto: FileDescriptorSet 1 file; FileDescriptorProto 1 name, 2 package,
  * 3 dependency, 4 message_type, 5 enum_type, 12 syntax; DescriptorProto 1 name, 3 nested_type, 4 enum_type.
  */
 #include "pb_files.h"
@@ -66,7 +66,7 @@ static int add_symbol(struct pb_files *s, const char *scope, struct pb_text blob
 	return 0;
 }
 
-/* A message and what is defined within it; how deep, the reader bounds. */
+/* Adds a message and the types defined within it; the reader limits the depth. */
 static int add_message(struct pb_files *s, const char *scope, const struct pb_reader *at)
 {
 	struct pb_reader r;

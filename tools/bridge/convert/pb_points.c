@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Points as protobuf: see pb_points.h. Without branches that depend on a point: every value is stored at the place that the ones
- * before it leave, and what a store writes too much the next one writes again.
+ * Points in protobuf: see pb_points.h. There are no branches that depend on a point: each value is stored at the
+ * position that the previous ones determine, and excess bytes of a store are overwritten by the next one.
  *
- * First the intensities and times of a chunk are made, four at a time, then its points are put together: so nothing that is
- * stored waits for a calculation.
+ * First the intensities and times of a chunk are computed, four at a time, then its points are assembled: so no store
+ * waits for a computation.
  */
 #include "pb_points_private.h"
 
@@ -22,7 +22,7 @@ static inline uint32_t word(const uint8_t *p)
 	return v;
 }
 
-/* 0 to 255, NaN as 0 */
+/* Intensity from 0 to 255; NaN is 0 */
 static inline uint32_t level(const uint8_t *p)
 {
 	float v;
@@ -32,13 +32,13 @@ static inline uint32_t level(const uint8_t *p)
 	return (uint32_t)(int32_t)((v < 1.0f ? v : 1.0f) * 255.0f);
 }
 
-/* -0 is 0 too */
+/* -0 counts as 0 */
 static inline bool is_zero(const uint8_t *from, const struct pb_points *p)
 {
 	const uint8_t *at = from + p->xyz;
 	uint32_t bits = word(at);
 
-	if (bits << 1) /* nearly always */
+	if (bits << 1) /* nearly always true */
 		return false;
 	bits |= word(at + 4) | word(at + 8);
 	if (p->intensity != PB_POINTS_NONE)
@@ -46,7 +46,7 @@ static inline bool is_zero(const uint8_t *from, const struct pb_points *p)
 	return !(bits << 1);
 }
 
-/* A point of any layout at any time. */
+/* Writes a point of any layout with any time. */
 static uint8_t *put_any(uint8_t *at, uint8_t tag, const struct pb_points *p, const uint8_t *point)
 {
 	const bool has_level = p->intensity != PB_POINTS_NONE;
@@ -83,7 +83,7 @@ static uint8_t *put_all(uint8_t *at, uint8_t tag, const struct pb_points *p, uin
 	return at;
 }
 
-/* ---- chunks of the usual layout ---- */
+/* ---- chunks in the usual layout ---- */
 
 #define CHUNK 64u
 
@@ -91,25 +91,27 @@ typedef uint32_t four_u32 __attribute__((vector_size(16)));
 typedef int32_t four_i32 __attribute__((vector_size(16)));
 typedef float four_f32 __attribute__((vector_size(16)));
 
-/* Of its points, in the order of the bytes. */
+/* Values of a chunk's points, in output order. */
 struct chunk {
 	union {
 		four_u32 by_four[CHUNK / 4];
-		uint32_t of[CHUNK]; /* a byte that z is to fill, tag, intensity, its second byte if it has one */
+		/* per point: a byte to be overwritten by z, tag, intensity, and its second byte if it has one */
+		uint32_t of[CHUNK];
 	} light;
 	union {
 		four_u32 by_two[CHUNK / 2];
-		uint64_t of[CHUNK]; /* tag and seven bytes of the time */
+		uint64_t of[CHUNK]; /* per point: tag and seven bytes of the time */
 	} time;
-	bool late, dark; /* one of the times; one of the intensities is 0 */
+	bool late, dark; /* a time has late bits; an intensity is 0 */
 };
 
-/* What is the same for all points. */
+/* Values common to all points. */
 struct usual {
-	uint32_t low, high; /* of the time: 28 bits, and what is behind them: 7 bits and two bytes, which continue */
+	/* of the time: the low 28 bits, and the following 7 bits and two bytes, with continuation bits */
+	uint32_t low, high;
 	uint32_t late;
 	uint32_t tail;    /* bytes 7 to 9 of the time */
-	uint64_t head[2]; /* up to x, and the tag of y; by whether the intensity takes two bytes */
+	uint64_t head[2]; /* up to x, and the tag of y; index: whether the intensity takes two bytes */
 	unsigned len;
 };
 
@@ -129,7 +131,7 @@ static inline four_u32 four(uint32_t v)
 	return (four_u32){ v, v, v, v };
 }
 
-/* So of four points that are `step` bytes apart. */
+/* Loads one word of each of four points that are `step` bytes apart. */
 static inline four_u32 gather(const uint8_t *at, size_t step)
 {
 	return (four_u32){ word(at), word(at + step), word(at + 2 * step), word(at + 3 * step) };
@@ -140,7 +142,7 @@ static inline bool any(four_u32 v)
 	return v[0] | v[1] | v[2] | v[3];
 }
 
-/* 0 to 255, as level() */
+/* 0 to 255, as level() does */
 static inline four_u32 levels(four_u32 bits)
 {
 	const four_u32 one = (four_u32)(four_f32){ 1, 1, 1, 1 };
@@ -150,14 +152,14 @@ static inline four_u32 levels(four_u32 bits)
 	return (four_u32) __builtin_convertvector((four_f32)((positive & below) | (one & ~below)) * 255.0f, four_i32);
 }
 
-/* 28 bits as four bytes of a varint that goes on */
+/* 28 bits as four varint bytes with continuation bits */
 static inline four_u32 sevens(four_u32 v)
 {
 	v = (v & four(0x3fff)) | (v & four(0xfffc000)) << 2;
 	return (v & four(0x7f007f)) | (v & four(0x3f803f80)) << 1 | four(0x80808080);
 }
 
-/* The first n points from `points` on; n: a multiple of four. */
+/* Computes the values of n points from `points` on; n: a multiple of four. */
 static inline void chunk_make(struct chunk *c, const uint8_t *points, unsigned n, const struct pb_points *p,
 			      const struct usual *u)
 {
@@ -181,13 +183,13 @@ static inline void chunk_make(struct chunk *c, const uint8_t *points, unsigned n
 	c->dark = any(dark);
 }
 
-/* Without those that are zero, if it is so told to look. */
+/* Writes the points, without those that are zero if requested. */
 __attribute__((always_inline)) static inline uint8_t *chunk_put(uint8_t *at, const struct chunk *c,
 								const uint8_t *points, unsigned n,
 								const struct pb_points *p, const struct usual *u,
 								bool look, uint32_t *written)
 {
-	const struct usual v = *u; /* what is stored cannot change it */
+	const struct usual v = *u; /* a copy, which stores cannot alias */
 	const size_t step = p->step;
 	const uint8_t *xyz = points + p->xyz;
 	uint32_t skipped = 0;
@@ -205,7 +207,7 @@ __attribute__((always_inline)) static inline uint8_t *chunk_put(uint8_t *at, con
 		memcpy(at, &x, sizeof(x));
 		memcpy(at + 8, &y, sizeof(y));
 		memcpy(at + 16, &light, sizeof(light));
-		/* the second byte of an intensity of one is where the time begins */
+		/* the second byte of a bright point's intensity is where the time would begin */
 		memcpy(at + 19 + bright, &c->time.of[i], sizeof(c->time.of[i]));
 		memcpy(at + 27 + bright, &v.tail, sizeof(v.tail));
 		at += v.len + bright;
@@ -217,7 +219,7 @@ __attribute__((always_inline)) static inline uint8_t *chunk_put(uint8_t *at, con
 uint8_t *pb_points_portable(uint8_t *at, uint8_t tag, const struct pb_points *p, uint32_t from, uint32_t to,
 			    uint32_t *n)
 {
-	const struct pb_points q = *p; /* what is stored cannot change it */
+	const struct pb_points q = *p; /* a copy, which stores cannot alias */
 	const struct pb_points_time t = pb_points_time(p);
 	const struct usual u = usual_of(tag, &t);
 	struct chunk c;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ways to write points, one by one: for pb_points.c, its test and its bench. */
+/* The implementations of pb_points(): for pb_points.c, its test and its bench. */
 #ifndef PB_POINTS_PRIVATE_H
 #define PB_POINTS_PRIVATE_H
 
 #include "pb_points.h"
 
-#define PB_POINT_MAX 32u /* bytes of a point, and what a store may reach */
+#define PB_POINT_MAX 32u /* bytes of a point, and how far a store may reach */
 
-#define PB_POINTS_LOW       35u /* bits of a time that may differ from point to point: five bytes of a varint */
+#define PB_POINTS_LOW       35u /* low bits in which times may differ from point to point: five bytes of a varint */
 #define PB_POINTS_LOW_BYTES 5u
 
 /*
- * The times of a cloud are one stamp and small offsets: nearly always they differ in their low bits only. That is so for the
+ * Times of a cloud are one stamp plus small offsets: nearly always they differ in their low bits only, namely for
  * points whose offset has none of the bits `late`.
  */
 struct pb_points_time {
-	unsigned n;   /* bytes of each as a varint; below PB_POINTS_LOW_BYTES it may be more of some */
-	uint64_t low; /* of the stamp */
+	unsigned n;   /* bytes of each time as a varint; if below PB_POINTS_LOW_BYTES, some may need more */
+	uint64_t low; /* low bits of the stamp */
 	uint32_t late;
-	uint8_t bytes[16]; /* of the stamp as a varint, and zeros */
+	uint8_t bytes[16]; /* the stamp as a varint, padded with zeros */
 };
 
 static inline struct pb_points_time pb_points_time(const struct pb_points *p)
@@ -36,15 +36,15 @@ static inline struct pb_points_time pb_points_time(const struct pb_points *p)
 }
 
 /*
- * Write points `from` to `to` - 1. tag: of the field. Returns the place behind them; stores reach PB_POINT_MAX bytes for each
- * point at most. *n grows by those that were written.
+ * Writes points `from` to `to` - 1. tag: of the field. Returns the end of the output; stores reach at most PB_POINT_MAX
+ * bytes for each point. *n is increased by the points written.
  */
 typedef uint8_t *pb_points_way(uint8_t *at, uint8_t tag, const struct pb_points *p, uint32_t from, uint32_t to,
 			       uint32_t *n);
 
 pb_points_way pb_points_portable;
 #if defined(__x86_64__)
-pb_points_way pb_points_vbmi; /* needs pb_points_vbmi_usable(), and points that lie as struct sim_Point */
+pb_points_way pb_points_vbmi; /* needs pb_points_vbmi_usable(), and points laid out as struct sim_Point */
 bool pb_points_vbmi_usable(void);
 bool pb_points_vbmi_fits(const struct pb_points *p);
 #endif

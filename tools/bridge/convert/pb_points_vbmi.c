@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Points as protobuf with AVX-512 VBMI: two points in a register, and of it and another one, which has what is the same for all
- * points, one permutation of bytes makes two messages. Which permutation it is depends on whether the intensities take
- * one byte or two.
+ * Points in protobuf with AVX-512 VBMI: one register holds two points, another the values common to all points, and one
+ * permutation of their bytes makes both messages. There are four permutations, by whether each intensity takes one byte
+ * or two.
  *
- * First the intensities and times of a chunk are made, eight at a time: eight bytes a point, of which five are the low bytes of
- * the time as a varint (see struct pb_points_time), and the next one is the intensity. So no permutation waits for them.
+ * First the intensities and times of a chunk are computed, eight at a time: eight bytes for each point, of which five
+ * are the low bytes of the time as a varint (see struct pb_points_time), and the next one is the intensity. So no
+ * permutation waits for them.
  */
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -14,38 +15,39 @@
 #include "sim/msg/Point.h"
 
 #define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,bmi2")))
-#define BLOCK  8u /* points whose intensities and times are made at once */
+#define BLOCK  8u /* points whose intensities and times are computed together */
 #define CHUNK  8u /* blocks */
-#define LEVEL  5u /* of a point's eight bytes: the intensity */
+#define LEVEL  5u /* offset of the intensity in a point's eight bytes */
 
 _Static_assert(sizeof(struct sim_Point) == 32 && offsetof(struct sim_Point, x) == 0 &&
 		       offsetof(struct sim_Point, y) == 4 && offsetof(struct sim_Point, z) == 8 &&
 		       offsetof(struct sim_Point, intensity) == 12 && offsetof(struct sim_Point, time_offset) == 20,
 	       "bytes are permuted by number");
 
-/* Where a permutation finds bytes: the pair of points, their intensities and times, what is the same for all points. */
+/* Sources of a permutation: the pair of points, their intensities and times, the common values. */
 enum { POINTS = 0, MADE = 64, TAG = MADE + 16, LEN, LEN_BRIGHT, TAG_X, TAG_Y, TAG_Z, TAG_LEVEL, ONE, TAG_TIME, STAMP };
 
 struct recipe {
 	_Alignas(64) uint8_t from[64];
-	uint64_t len; /* of both points */
+	uint64_t len; /* bytes of both points */
 };
 
-/* What is the same for all points. */
+/* Values common to all points. */
 struct common {
-	struct recipe recipes[4]; /* by whether the first (1) and the second point (2) are of 128 and brighter */
+	/* index: whether the first (1) and the second point (2) have an intensity of 128 or more */
+	struct recipe recipes[4];
 	__m512i constants;
-	__m512i gather;      /* intensities and offsets */
-	__m512i looked_for;  /* the bits that an intensity has one of, and an offset none */
-	uint16_t looks;      /* so it is usual */
-	__m512i groups;      /* the bits that each byte of a varint begins at */
-	__m512i stamp, more; /* more: of a varint, where another byte follows */
+	__m512i gather;      /* indices of intensities and offsets */
+	__m512i looked_for;  /* bits of which a usual intensity has at least one, and a usual offset none */
+	uint16_t looks;      /* result of the test for usual points */
+	__m512i groups;      /* first bit of each varint byte */
+	__m512i stamp, more; /* more: continuation bits of the varint */
 };
 
 struct chunk {
-	__m512i made[CHUNK]; /* for each point LEVEL */
+	__m512i made[CHUNK]; /* eight bytes for each point */
 	uint8_t bright[CHUNK];
-	uint16_t unusual[CHUNK]; /* two bits a point: its intensity is 0, it is late */
+	uint16_t unusual[CHUNK]; /* two bits per point: its intensity is 0, it is late */
 };
 
 bool pb_points_vbmi_usable(void)
@@ -62,7 +64,7 @@ bool pb_points_vbmi_fits(const struct pb_points *p)
 	       pb_varint_size((uint64_t)p->stamp_ns) >= PB_POINTS_LOW_BYTES;
 }
 
-/* A point from byte `at` on, the `second` of a pair or the first. Returns the place behind it. */
+/* Adds a point to a recipe from byte `at` on; second: of the pair. Returns the end. */
 static unsigned prescribe(uint8_t *from, unsigned at, bool second, bool bright, unsigned time_n)
 {
 	const uint8_t point = second ? POINTS + 32 : POINTS, made = second ? MADE + 8 : MADE;
@@ -113,7 +115,7 @@ TARGET static void common_make(struct common *c, uint8_t tag, const struct pb_po
 	}
 }
 
-/* Whether one of a block's points may have to be left out: its x is 0, or -0. */
+/* Whether a point of the block may have to be left out: its x is 0 or -0. */
 TARGET static bool has_zero(const uint8_t *block)
 {
 	__m512i least = _mm512_set1_epi32(-1);
@@ -123,16 +125,17 @@ TARGET static bool has_zero(const uint8_t *block)
 	return _mm512_mask_testn_epi32_mask(0x0101, least, least);
 }
 
-/* Block k of the chunk. */
+/* Computes block k of the chunk. */
 TARGET static inline void make(struct chunk *chunk, unsigned k, const uint8_t *block, const struct common *c)
 {
 	__m512i first = _mm512_permutex2var_epi32(_mm512_loadu_si512(block), c->gather, _mm512_loadu_si512(block + 64));
 	__m512i second =
 		_mm512_permutex2var_epi32(_mm512_loadu_si512(block + 128), c->gather, _mm512_loadu_si512(block + 192));
-	__m512i v = _mm512_inserti64x4(first, _mm512_castsi512_si256(second), 1); /* an intensity, an offset, ... */
+	/* alternating intensities and offsets */
+	__m512i v = _mm512_inserti64x4(first, _mm512_castsi512_si256(second), 1);
 	__m512i time = _mm512_add_epi64(_mm512_srli_epi64(v, 32), c->stamp);
-	__m512 light = _mm512_maskz_min_ps(0x5555, _mm512_set1_ps(1.0f), _mm512_castsi512_ps(v)); /* NaN stays */
-	__m512i level = _mm512_cvttps_epi32(_mm512_mul_ps(light, _mm512_set1_ps(255.0f)));        /* of NaN negative */
+	__m512 light = _mm512_maskz_min_ps(0x5555, _mm512_set1_ps(1.0f), _mm512_castsi512_ps(v)); /* NaN stays NaN */
+	__m512i level = _mm512_cvttps_epi32(_mm512_mul_ps(light, _mm512_set1_ps(255.0f)));        /* negative for NaN */
 
 	level = _mm512_max_epi32(level, _mm512_setzero_si512());
 	time = _mm512_or_si512(time, _mm512_slli_epi64(level, 8 * LEVEL));
@@ -141,7 +144,7 @@ TARGET static inline void make(struct chunk *chunk, unsigned k, const uint8_t *b
 	chunk->made[k] = _mm512_or_si512(_mm512_multishift_epi64_epi8(c->groups, time), c->more);
 }
 
-/* bright: two bits, and others */
+/* bright: two bits for this pair; higher bits are ignored */
 TARGET static inline uint8_t *put_pair(uint8_t *at, const uint8_t *pair, const __m128i *made, unsigned bright,
 				       const struct common *c)
 {
@@ -193,5 +196,5 @@ TARGET uint8_t *pb_points_vbmi(uint8_t *at, uint8_t tag, const struct pb_points 
 	return pb_points_portable(at, tag, p, from, to, n);
 }
 #else
-typedef int pb_points_vbmi_is_empty; /* a file must declare something */
+typedef int pb_points_vbmi_is_empty; /* a translation unit must not be empty */
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Definitions in protobuf's words: see pb_proto.h. */
+/* Definitions as .proto: see pb_proto.h. */
 #include "pb_proto.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #define NESTED_MAX     64u
 #define PROTO_NAME_MAX 256u
 
-/* Numbers of google.protobuf.FieldDescriptorProto.Type. */
+/* Values of google.protobuf.FieldDescriptorProto.Type. */
 enum { T_DOUBLE = 1, T_FLOAT, T_INT64, T_UINT64, T_INT32, T_BOOL = 8, T_STRING, T_MESSAGE = 11, T_BYTES, T_UINT32 };
 
 static const char *const words[] = {
@@ -29,7 +29,7 @@ static const uint8_t types[ROS_PRIM_END] = {
 	[ROS_TIME] = T_MESSAGE,   [ROS_DURATION] = T_MESSAGE,
 };
 
-/* What a time is made of, see enc_pb.h. */
+/* Fields of a time, see enc_pb.h. */
 static const struct ros_field time_fields[] = {
 	{ .name = "sec", .prim = ROS_INT64 },
 	{ .name = "nanosec", .prim = ROS_UINT32 },
@@ -40,7 +40,7 @@ static const struct ros_type time_type = {
 
 struct nested {
 	const struct ros_type *type;
-	char name[PROTO_NAME_MAX]; /* "Pose", or "other_msgs_Pose" where that is taken */
+	char name[PROTO_NAME_MAX]; /* "Pose", or "other_msgs_Pose" if that is taken */
 };
 
 struct proto {
@@ -50,7 +50,7 @@ struct proto {
 	unsigned n;
 };
 
-/* ---- what it is made of ---- */
+/* ---- nested types ---- */
 
 static const char *base_name(const char *ros)
 {
@@ -94,7 +94,7 @@ static int add_nested(struct proto *p, const struct ros_type *t)
 	snprintf(one->name, sizeof(one->name), "%s", base);
 	if (is_taken(p, one->name))
 		snprintf(one->name, sizeof(one->name), "%.*s_%s", (int)strcspn(t->name, "/"), t->name, base);
-	if (is_taken(p, one->name)) /* after a field, for one */
+	if (is_taken(p, one->name)) /* by a field, for example */
 		return -E2BIG;
 	p->n++;
 	return 0;
@@ -162,14 +162,14 @@ static bool is_packed(const struct ros_field *f)
 	return is_repeated(f) && t != T_MESSAGE && t != T_STRING;
 }
 
-/* ---- the descriptor; numbers are those of google/protobuf/descriptor.proto ---- */
+/* ---- the descriptor; field numbers are those of google/protobuf/descriptor.proto ---- */
 
 static void put_text(struct pb_writer *w, uint32_t field, const char *s)
 {
 	pb_string(w, field, s, strlen(s));
 }
 
-/* "frameId" of frame_id, as protoc says it. */
+/* The JSON name as protoc makes it: "frameId" for frame_id. */
 static void put_json_name(struct pb_writer *w, const char *name)
 {
 	char json[PROTO_NAME_MAX];
@@ -241,7 +241,7 @@ int pb_proto_descriptor(const struct ros_type *t, struct iov_buf *out)
 
 /* ---- the text ---- */
 
-/* The constants of a definition, whose own lines end where a line of "=" is. */
+/* Prints the constants of a definition; its own lines end before a line of "=". */
 static void print_constants(FILE *f, const char *definition, const char *indent)
 {
 	for (const char *line = definition; *line && strncmp(line, "====", 4) != 0;) {

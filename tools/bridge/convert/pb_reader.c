@@ -55,7 +55,10 @@ bool pb_read_fail(struct pb_reader *r)
 	return fail(r, -EBADMSG);
 }
 
-/* Behind the group that has begun. Those within it are counted, not called: a peer may not fill the stack. */
+/*
+ * Skips to the end of the group that has begun. Nested groups are counted instead of recursed into: a peer must not
+ * overflow the stack.
+ */
 static bool skip_group(struct pb_reader *r)
 {
 	uint32_t open[PB_DEPTH_MAX];
@@ -82,7 +85,7 @@ bool pb_next_slow(struct pb_reader *r)
 
 /* ---- repeated numbers ---- */
 
-/* The next n bytes of a packed field; NULL: there are none. */
+/* The next n bytes of a packed field; NULL: no more. */
 static const uint8_t *packed(struct pb_reader *r, size_t n)
 {
 	const uint8_t *at = r->data;

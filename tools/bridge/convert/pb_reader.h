@@ -12,12 +12,12 @@
  *           }
  *   if (error) ...
  *
- * A field that nobody takes is passed over; so is one of another wire type than the getter's, as protobuf has it. Of a scalar that
- * comes twice the last one counts, and a message that comes twice adds to the first, if both are read into the same place. Groups
- * are passed over. Strings may be any bytes.
+ * A field that the caller does not read is skipped; so is one of another wire type than the getter's, as in protobuf.
+ * Of a scalar that occurs twice the last one counts, and a message that occurs twice is merged with the first, if both
+ * are read into the same place. Groups are skipped. Strings may be any bytes.
  *
- * Nothing is trusted: the first error stays, that reader and those within it end, and what was read is to be thrown away.
- * At most PB_DEPTH_MAX messages and groups deep. Thread: one reader is one thread's. No memory.
+ * The input is untrusted: the first error is kept, that reader and nested ones end, and the caller must discard what
+ * was read. At most PB_DEPTH_MAX nested messages and groups. Thread: one per reader. Allocates no memory.
  */
 #ifndef PB_READER_H
 #define PB_READER_H
@@ -30,31 +30,33 @@
 #include "pb_writer.h"
 
 struct pb_reader {
-	uint32_t field;      /* of what pb_next() has found */
+	uint32_t field;      /* of the field found by pb_next() */
 	uint32_t wire;       /* enum pb_wire */
 	uint64_t v;          /* of PB_VARINT, PB_FIXED64, PB_FIXED32 */
 	const uint8_t *data; /* of PB_LENGTH, len bytes */
 	size_t len;
-	/* the rest is the reader's own */
+	/* the members below are private */
 	const uint8_t *at, *end;
-	unsigned depth; /* that it may go yet */
+	unsigned depth; /* remaining levels */
 	int *error;
 };
 
 /*
- * Borrows data and error until the last call. *error, 0 before, becomes the first of: -EBADMSG malformed; -E2BIG larger than
- * PB_SIZE_MAX or deeper than PB_DEPTH_MAX.
+ * Borrows data and error until the last call. *error must be 0; it is set to the first error: -EBADMSG malformed;
+ * -E2BIG larger than PB_SIZE_MAX or deeper than PB_DEPTH_MAX.
  */
 void pb_read_begin(struct pb_reader *r, const void *data, size_t len, int *error);
 
-/* Into the message of a field, which ends by itself; of a field of another kind: an empty one. */
+/*
+ * Enters the message of a field; its reader ends with that message. A field of another wire type is an empty message.
+ */
 void pb_enter(const struct pb_reader *r, struct pb_reader *ret);
 
-/* ---- the way to the next field ---- */
+/* ---- finding the next field ---- */
 
 bool pb_read_varint_slow(struct pb_reader *r, uint64_t *ret);
-bool pb_read_fail(struct pb_reader *r); /* malformed */
-bool pb_next_slow(struct pb_reader *r); /* where a group begins */
+bool pb_read_fail(struct pb_reader *r); /* sets -EBADMSG; returns false */
+bool pb_next_slow(struct pb_reader *r); /* handles groups */
 
 static inline bool pb_read_varint(struct pb_reader *r, uint64_t *ret)
 {
@@ -64,7 +66,7 @@ static inline bool pb_read_varint(struct pb_reader *r, uint64_t *ret)
 	return true;
 }
 
-/* n bytes, which are there. */
+/* Takes n bytes, of which the caller knows that they exist. */
 static inline bool pb_read_fixed(struct pb_reader *r, size_t n)
 {
 	if ((size_t)(r->end - r->at) < n)
@@ -75,7 +77,7 @@ static inline bool pb_read_fixed(struct pb_reader *r, size_t n)
 	return true;
 }
 
-/* A tag and what belongs to it; of a group the tag alone. */
+/* Reads a tag and its value; for a group only the tag. */
 static inline bool pb_read_field(struct pb_reader *r)
 {
 	uint64_t tag;
@@ -110,7 +112,7 @@ static inline bool pb_read_field(struct pb_reader *r)
 	}
 }
 
-/* False: there is none, or an error. */
+/* Finds the next field. False: there is none, or an error. */
 static inline bool pb_next(struct pb_reader *r)
 {
 	if (!pb_read_field(r))
@@ -118,7 +120,7 @@ static inline bool pb_next(struct pb_reader *r)
 	return r->wire == PB_GROUP || r->wire == PB_GROUP_END ? pb_next_slow(r) : true;
 }
 
-/* ---- the value of the field that was found; false: it is not of that kind, *ret stays ---- */
+/* ---- the value of the field that was found; false: another kind, *ret is unchanged ---- */
 
 static inline bool pb_get_u64(const struct pb_reader *r, uint64_t *ret)
 {
@@ -134,7 +136,7 @@ static inline bool pb_get_i64(const struct pb_reader *r, int64_t *ret)
 	*ret = (int64_t)r->v;
 	return true;
 }
-/* The low 32 bits, as protobuf has it. */
+/* The low 32 bits, as in protobuf. */
 static inline bool pb_get_u32(const struct pb_reader *r, uint32_t *ret)
 {
 	if (r->wire != PB_VARINT)
@@ -172,7 +174,7 @@ static inline bool pb_get_f32(const struct pb_reader *r, float *ret)
 	memcpy(ret, &v, sizeof(*ret));
 	return true;
 }
-/* A string or bytes, borrowed of the data, without a NUL. */
+/* A string or bytes, borrowed from the data, without a NUL. */
 static inline bool pb_get_bytes(const struct pb_reader *r, const void **ret, size_t *ret_len)
 {
 	if (r->wire != PB_LENGTH)
@@ -182,9 +184,9 @@ static inline bool pb_get_bytes(const struct pb_reader *r, const void **ret, siz
 	return true;
 }
 
-/* ---- repeated numbers, packed or not: as long as it is true ---- */
+/* ---- repeated numbers, packed or not: call until false ---- */
 
-#define PB_TAKEN 7u /* a wire type that protobuf does not have */
+#define PB_TAKEN 7u /* a wire type that does not exist in protobuf: the value was taken */
 
 bool pb_item_u64(struct pb_reader *r, uint64_t *ret);
 bool pb_item_f64(struct pb_reader *r, double *ret);

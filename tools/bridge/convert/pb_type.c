@@ -17,9 +17,9 @@
 #include "own_type.h"
 #include "pb_type_private.h"
 
-#define WORD     "protobuf "   /* in front of the name, in the comment */
-#define SET_MAX  (4u << 20)    /* bytes of a definition that travels */
-#define JSON_MAX (120u * 1024) /* bytes of a type with it: simd takes 128 KiB */
+#define WORD     "protobuf "   /* before the name, in the comment */
+#define SET_MAX  (4u << 20)    /* maximum bytes of a definition in a type */
+#define JSON_MAX (120u * 1024) /* maximum bytes of a type with its definition: simd's limit is 128 KiB */
 
 struct pb_type {
 	struct arena *arena;
@@ -28,12 +28,15 @@ struct pb_type {
 	const char *name, *loss;
 	uint8_t *set;
 	size_t set_size;
-	uint32_t header; /* the number of its apollo.common.Header; 0: it has none */
+	uint32_t header; /* field number of its apollo.common.Header; 0: it has none */
 };
 
 /* ---- the definition ---- */
 
-/* The files that are needed, as a set; plain: without what only helps a reader. NULL: no memory. */
+/*
+ * Joins the needed files to a set; plain: without parts that are only for readers (comments and the like). NULL: no
+ * memory.
+ */
 static uint8_t *join(const struct pb_making *m, bool plain, size_t *ret_size)
 {
 	size_t room = 1, n = 0;
@@ -64,7 +67,10 @@ static uint8_t *join(const struct pb_making *m, bool plain, size_t *ret_size)
 	return set;
 }
 
-/* The comment of the type that carries it: name, line, its size, and in base64 what zlib makes of it. NULL: no memory. */
+/*
+ * The type's comment, which contains the definition: name, newline, its size, and its bytes compressed by zlib, in
+ * base64. NULL: no memory.
+ */
 static const char *comment_of(struct arena *arena, const char *name, const uint8_t *set, size_t size)
 {
 	uLongf n = compressBound(size);
@@ -83,7 +89,7 @@ static const char *comment_of(struct arena *arena, const char *name, const uint8
 	return text;
 }
 
-/* The definition again, of what stands behind the line. -EBADMSG: it is none. *ret: free(). */
+/* Reads the definition back from what follows the newline. -EBADMSG: malformed. Free *ret with free(). */
 static int definition_of(const char *at, uint8_t **ret, size_t *ret_size)
 {
 	uint8_t *small, *set;
@@ -111,7 +117,7 @@ static int definition_of(const char *at, uint8_t **ret, size_t *ret_size)
 
 /* ---- the type ---- */
 
-/* With the definition in its own bytes; else in as few as will do; else without. */
+/* Stores the definition in the type: unchanged, else reduced, else not at all, if it is too long. */
 static int give_definition(struct pb_making *m, struct pb_type *t)
 {
 	struct sim_type *root = &m->list[0]->type;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Default values of proto2, as descriptors have them in text. See pb_type_private.h. */
+/* Default values of proto2, which descriptors have as text. See pb_type_private.h. */
 #include <math.h>
 
 #include "gen/arena.h"
@@ -22,7 +22,7 @@ int32_t pb_type_value(struct pb_text value, struct pb_text *ret_name)
 	return number;
 }
 
-/* EnumDescriptorProto: 2 value. The first one is the default where none is named. */
+/* EnumDescriptorProto: 2 value. The first value is the default if `name` is empty. */
 static int32_t value_of(const struct pb_symbol *values, struct pb_text name)
 {
 	int error = 0;
@@ -55,7 +55,7 @@ static double real_of(const char *text)
 	return number_f64(text, &v) == 0 ? v : 0;
 }
 
-/* A number of that kind in the low bytes; what is no number is 0, as nobody said it. */
+/* Parses a number of that kind into the low bytes; 0 if it is not a number or not given. */
 static uint64_t number_of(const char *text, enum sim_kind kind)
 {
 	double d;
@@ -82,7 +82,7 @@ static uint64_t number_of(const char *text, enum sim_kind kind)
 	}
 }
 
-/* Bytes are in text as C has them in a string. */
+/* Decodes the text of a bytes default, which has C escapes. */
 static size_t unescape(uint8_t *to, const char *s, size_t n)
 {
 	static const char codes[] = "n\nr\rt\ta\ab\bf\fv\v";

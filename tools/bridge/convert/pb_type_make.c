@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages of protobuf as types of ours: see pb_type.h. Which messages get a type is found breadth first, so that of one that nests more than our
- * types may the outer ones have their fields; each is then made once, and where it would be too deep, or stands within itself, its bytes are carried.
+ * Protobuf messages as types of ours: see pb_type.h. Messages get a type in breadth-first order, so that if there are
+ * too many for one type of ours the outer ones have fields. Each type is then made once; a message that is nested too
+ * deep, or within itself, is carried as bytes.
  *
- * Numbers of fields are those of google/protobuf/descriptor.proto: DescriptorProto 2 field, 5 extension_range, 7 options; FieldDescriptorProto
- * 1 name, 3 number, 4 label, 5 type, 6 type_name, 7 default_value, 8 options, 9 oneof_index, 17 proto3_optional.
+ * Field numbers are those of google/protobuf/descriptor.proto: DescriptorProto 2 field, 5 extension_range, 7 options;
+ * FieldDescriptorProto 1 name, 3 number, 4 label, 5 type, 6 type_name, 7 default_value, 8 options, 9 oneof_index, 17
+ * proto3_optional.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -59,7 +61,7 @@ static int no_memory(struct pb_making *m)
 
 #define TEXT(t) (int)((t).len < 100 ? (t).len : 100), (t).len ? (const char *)(t).at : ""
 
-/* One more thing that is not carried as what it is. */
+/* Records that something is left out or carried as bytes. */
 static void lose(struct pb_making *m, const struct pb_made *of, struct pb_text field, const char *what)
 {
 	size_t n = strlen(m->loss);
@@ -72,7 +74,7 @@ static void lose(struct pb_making *m, const struct pb_made *of, struct pb_text f
 	}
 }
 
-/* ---- what a descriptor says ---- */
+/* ---- reading a descriptor ---- */
 
 static void read_field(struct pb_text blob, struct pb_given *g)
 {
@@ -139,7 +141,7 @@ static bool is_map_entry(struct pb_text options)
 	return v;
 }
 
-/* The fields of a message, but for those that are left out. 0; -E2BIG there are too many, -EBADMSG. */
+/* Reads the fields of a message, except those that are left out. 0; -E2BIG too many, -EBADMSG. */
 static int read_message(struct pb_making *m, struct pb_made *d)
 {
 	int error = 0;
@@ -180,7 +182,7 @@ static bool is_taken(const struct pb_making *m, const char *name)
 	return false;
 }
 
-/* Letters, digits and "_" of a part of a name. */
+/* Makes an identifier of a part of a name: letters, digits and '_'. */
 static void put_ident(char *to, size_t size, const char *s, size_t len)
 {
 	size_t n = 0;
@@ -194,7 +196,10 @@ static void put_ident(char *to, size_t size, const char *s, size_t len)
 	to[n] = '\0';
 }
 
-/* "apollo_routing/RoutingRequest"; one that is too long, taken or like one of simd's ends in a number made of the whole name. */
+/*
+ * "apollo_routing/RoutingRequest"; a name that is too long, taken, or in a package of simd's gets a hash of the full
+ * name as suffix.
+ */
 static const char *type_name(const struct pb_making *m, const struct pb_symbol *s)
 {
 	char package[2 * SIM_TYPE_NAME_MAX], name[2 * SIM_TYPE_NAME_MAX], full[sizeof(package) + sizeof(name)];
@@ -226,7 +231,7 @@ static bool is_given(const struct pb_made *d, const char *name)
 	return false;
 }
 
-/* A name of a field of ours that no field of the message has. */
+/* A name for a field of ours that no field of the message has. */
 static const char *free_name(struct pb_making *m, const struct pb_made *d, const char *like)
 {
 	char name[SIM_IDENT_MAX + 1];
@@ -249,7 +254,7 @@ static struct pb_made *made_of(const struct pb_making *m, const struct pb_symbol
 	return NULL;
 }
 
-/* 0; 1: it gets none, and is carried as its bytes. */
+/* Adds a message to those that get a type. 0; 1: it gets none, and is carried as bytes. */
 static int add(struct pb_making *m, const struct pb_symbol *s, unsigned depth)
 {
 	const struct pb_file *file = &m->files.file[s->file];
@@ -312,7 +317,7 @@ static bool has_constant(const struct pb_made *d, const char *name)
 	return false;
 }
 
-/* The first values of an enum, but for those whose name is taken. */
+/* Adds the first values of an enum as constants, except those whose name is taken. */
 static int add_constants(struct pb_making *m, struct pb_made *d, const struct pb_symbol *s)
 {
 	struct sim_constant *to = (struct sim_constant *)(uintptr_t)d->type.constants;
@@ -343,9 +348,9 @@ static int add_constants(struct pb_making *m, struct pb_made *d, const struct pb
 	return 0;
 }
 
-/* ---- the fields of one ---- */
+/* ---- fields of a message ---- */
 
-/* Where it is not simply 0 or empty when it is not there. */
+/* Whether the field needs a bit in `present`, because absent differs from 0 or empty. */
 static bool has_bit(const struct pb_made *d, const struct pb_given *g, bool nested)
 {
 	if (nested || g->label == PB_L_REPEATED)
@@ -356,7 +361,7 @@ static bool has_bit(const struct pb_made *d, const struct pb_given *g, bool nest
 
 static int finish(struct pb_making *m, struct pb_made *d);
 
-/* The type of a field that nests a message; *ret NULL: it has none here. */
+/* Finds or makes the type of a field's message; *ret NULL: it is carried as bytes. */
 static int nested_of(struct pb_making *m, struct pb_made *d, const struct pb_given *g, const struct pb_symbol *s,
 		     struct pb_made **ret)
 {
@@ -366,8 +371,8 @@ static int nested_of(struct pb_making *m, struct pb_made *d, const struct pb_giv
 	*ret = n && n->done && d->depth + n->height <= SIM_TYPE_DEPTH_MAX ? n : NULL;
 	if (r == 0 && !*ret)
 		lose(m, d, g->name,
-		     n && n->open ? "is within itself, and is carried as bytes"
-				  : "nests too much, and is carried as bytes");
+		     n && n->open ? "nests itself, and is carried as bytes"
+				  : "is nested too deep, and is carried as bytes");
 	if (*ret && (*ret)->height >= d->height)
 		d->height = (*ret)->height + 1;
 	return r;
@@ -412,7 +417,7 @@ static int make_field(struct pb_making *m, struct pb_made *d, const struct pb_gi
 	return 0;
 }
 
-/* fields: with room for one in front, which is there if any field has a bit. */
+/* fields: has room for one more in front, `present`, which exists if any field has a bit. */
 static int make_fields(struct pb_making *m, struct pb_made *d, struct sim_field *fields, struct pb_entry *entry)
 {
 	uint32_t bits = 0;

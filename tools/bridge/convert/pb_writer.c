@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protobuf's wire format: see pb_writer.h. A nested message is written behind one byte for its length, and moved where that
- * takes more; nothing of it is a reference, so it lies in one piece of the buffer.
+ * Protobuf's wire format: see pb_writer.h. A nested message is written after one byte for its length, and moved if the
+ * length takes more; it contains no references, so it is contiguous in the buffer.
  */
 #include "pb_writer.h"
 
 #include <errno.h>
 
-#define AHEAD 256u /* room that is asked for at once, at least */
+#define AHEAD 256u /* minimum room requested at once */
 
 static void fail(struct pb_writer *w, int error)
 {
@@ -15,7 +15,7 @@ static void fail(struct pb_writer *w, int error)
 		w->error = error;
 }
 
-/* Give back what was not filled. */
+/* Releases unused room. */
 static void settle(struct pb_writer *w)
 {
 	if (w->at)
@@ -81,7 +81,7 @@ void pb_close(struct pb_writer *w)
 	uint8_t *at;
 
 	w->depth--;
-	if (w->error || !pb_room(w, PB_TAG_MAX)) /* what a length may take */
+	if (w->error || !pb_room(w, PB_TAG_MAX)) /* maximum size of tag and length */
 		return;
 	at = w->out->buf + w->open[w->depth];
 	len = (size_t)(w->at - at);
@@ -96,7 +96,7 @@ void pb_close(struct pb_writer *w)
 	w->at += more;
 }
 
-/* The tag and the length of what follows. */
+/* Writes the tag and the length of the following value. */
 static bool head(struct pb_writer *w, uint32_t field, size_t len, size_t room)
 {
 	uint8_t *at;

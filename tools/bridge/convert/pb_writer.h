@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protobuf's wire format, field by field, behind whatever an iov_buf holds already. Fields are written in the order of the calls: in
- * that of their numbers, with lengths as short as they can be, the bytes are those of protobuf-c and of protobuf itself.
+ * Protobuf's wire format, written field by field after what an iov_buf already holds. Fields are written in the order
+ * of the calls: if that is the order of their numbers, and lengths are minimal, the bytes are those of protobuf-c and
+ * of protobuf itself.
  *
- * Errors do not interrupt: the first one stays, and what was written is then to be discarded. Thread: one writer is one
- * thread's. Inline, because a message is many small fields whose numbers are known when it is compiled.
+ * Errors do not interrupt: the first one is kept, and the output must then be discarded. Thread: one per writer.
+ * Inline, because a message consists of many small fields whose numbers are known at compile time.
  */
 #ifndef PB_WRITER_H
 #define PB_WRITER_H
@@ -21,30 +22,36 @@ enum pb_wire { PB_VARINT = 0, PB_FIXED64 = 1, PB_LENGTH = 2, PB_GROUP = 3, PB_GR
 
 struct pb_writer {
 	struct iov_buf *out;
-	int error; /* the first one: -ENOMEM, -E2BIG; what is written afterwards is ignored */
-	/* the rest is the writer's own */
+	int error; /* the first one: -ENOMEM, -E2BIG; later writes are ignored */
+	/* the members below are private */
 	unsigned depth;
-	size_t start;              /* out->total where it began */
-	uint8_t *at, *end;         /* room that iov_buf_room() gave and nothing has filled; NULL: none */
-	size_t open[PB_DEPTH_MAX]; /* where in out->buf the contents of open messages begin */
+	size_t start;              /* out->total at the beginning */
+	uint8_t *at, *end;         /* unused room from iov_buf_room(); NULL: none */
+	size_t open[PB_DEPTH_MAX]; /* offsets in out->buf at which the contents of open messages begin */
 };
 
-/* Append to out, which it borrows until pb_end(); nobody else may until then. */
+/* Appends to out, which it borrows until pb_end(); it must not be changed otherwise until then. */
 void pb_begin(struct pb_writer *w, struct iov_buf *out);
 /* 0 or the first error: -ENOMEM; -E2BIG larger than PB_SIZE_MAX or deeper than PB_DEPTH_MAX. */
 int pb_end(struct pb_writer *w);
 
-/* A nested message, written between the two. */
+/* Begin and end a nested message. */
 void pb_open(struct pb_writer *w, uint32_t field);
 void pb_close(struct pb_writer *w);
 
 void pb_string(struct pb_writer *w, uint32_t field, const char *s, size_t len);
-/* In the outermost message from IOV_BUF_REF_MIN on by reference, if that pays: keeps p until the iov_buf is reset. */
+/*
+ * In the outermost message, from IOV_BUF_REF_MIN on, appended by reference if that pays: p must stay valid until the
+ * iov_buf is reset.
+ */
 void pb_bytes(struct pb_writer *w, uint32_t field, const void *p, size_t len);
-/* Room for those bytes, to be filled before the next call. NULL: none, or an error. */
+/* Room for len bytes, to be filled before the next call. NULL: no memory, or an earlier error. */
 void *pb_bytes_room(struct pb_writer *w, uint32_t field, size_t len);
 
-/* Room for n bytes of fields that the caller writes itself: pb_wrote() says how many it was. NULL: no memory, or an error before. */
+/*
+ * Room for n bytes of fields that the caller writes itself; pb_wrote() states how many were used. NULL: no memory, or
+ * an earlier error.
+ */
 uint8_t *pb_room_slow(struct pb_writer *w, size_t n);
 
 static inline uint8_t *pb_room(struct pb_writer *w, size_t n)
@@ -56,7 +63,7 @@ static inline void pb_wrote(struct pb_writer *w, uint8_t *end)
 	w->at = end;
 }
 
-/* ---- what takes a place in that room; each returns the place behind it ---- */
+/* ---- writing into that room; each function returns the end of what it wrote ---- */
 
 #define PB_VARINT_MAX 10u
 #define PB_TAG_MAX    5u
@@ -74,7 +81,7 @@ static inline uint8_t *pb_put_tag(uint8_t *at, uint32_t field, enum pb_wire wire
 {
 	return pb_put_varint(at, field << 3 | wire);
 }
-/* Bytes of a varint: 1 to 10. */
+/* Number of bytes of a varint: 1 to 10. */
 static inline unsigned pb_varint_size(uint64_t v)
 {
 	return (70u - (unsigned)__builtin_clzll(v | 1)) / 7u;
@@ -82,7 +89,7 @@ static inline unsigned pb_varint_size(uint64_t v)
 
 /* ---- fields ---- */
 
-/* uint32, uint64, enum of 0 and more */
+/* uint32, uint64, enum >= 0 */
 static inline void pb_u64(struct pb_writer *w, uint32_t field, uint64_t v)
 {
 	uint8_t *at = pb_room(w, PB_TAG_MAX + PB_VARINT_MAX);
@@ -90,7 +97,7 @@ static inline void pb_u64(struct pb_writer *w, uint32_t field, uint64_t v)
 	if (at)
 		pb_wrote(w, pb_put_varint(pb_put_tag(at, field, PB_VARINT), v));
 }
-/* int32, int64, enum: negative ones take ten bytes */
+/* int32, int64, enum: negative values take ten bytes */
 static inline void pb_i64(struct pb_writer *w, uint32_t field, int64_t v)
 {
 	pb_u64(w, field, (uint64_t)v);
@@ -119,7 +126,7 @@ static inline void pb_f32(struct pb_writer *w, uint32_t field, float v)
 	memcpy(at, &v, sizeof(v));
 	pb_wrote(w, at + sizeof(v));
 }
-/* A nested message whose fields are doubles, 1 to n: a point, a quaternion. n: up to 13. */
+/* A nested message whose fields 1 to n are doubles: a point, a quaternion. n: up to 13. */
 static inline void pb_f64_message(struct pb_writer *w, uint32_t field, const double *v, unsigned n)
 {
 	uint8_t *at = pb_room(w, PB_TAG_MAX + 1 + n * (1 + sizeof(*v)));

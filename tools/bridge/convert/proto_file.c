@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See proto_file.h. By recursive descent; numbers of fields are those of google/protobuf/descriptor.proto. What a message has of one kind stands
- * together in its descriptor, whatever its order in the file, so each kind is collected in a part of its own.
+ * See proto_file.h. A recursive-descent parser; field numbers are those of google/protobuf/descriptor.proto. A
+ * descriptor groups a message's elements by kind, whatever their order in the file, so each kind is collected in a part
+ * of its own.
  */
 #include "number.h"
 #include "proto_private.h"
@@ -59,7 +60,7 @@ void proto_expect_message(struct parser *p, char ret[PROTO_NAME_MAX + 2])
 		proto_fail(p, -EBADMSG, "there is no message \"%.200s\" in it or what it imports", path);
 }
 
-/* Into the scope of a message or an enum, which is declared. The length to go back to. */
+/* Declares a message or an enum and enters its scope. Returns the length to restore on leaving. */
 static size_t enter(struct parser *p, const char *name, bool is_enum)
 {
 	size_t n = strlen(p->scope);
@@ -123,7 +124,7 @@ static void put_type(struct parser *p, struct part *o, const char *name, int *re
 	proto_put_text(p, o, 6, full);
 }
 
-/* What a text is read as, which is a number. */
+/* The value as which a numeric text is read back. */
 static double read_back(const char *text)
 {
 	double v;
@@ -131,7 +132,7 @@ static double read_back(const char *text)
 	return number_f64(text, &v) < 0 ? (double)NAN : v;
 }
 
-/* As protobuf writes them: the fewest digits of two choices that read back. */
+/* Writes a default as protobuf does: with the fewer of two numbers of digits that reads back the same. */
 static void put_real(struct parser *p, struct part *o, double v, bool is_float)
 {
 	char text[40];
@@ -191,7 +192,7 @@ static void take_default(struct parser *p, struct part *o, int type)
 		for (size_t i = 0; type == TYPE_BYTES && i < text.n; i++)
 			if (text.data[i] < ' ' || text.data[i] > '~' || strchr("\\'\"", text.data[i]))
 				proto_fail(p, -EBADMSG,
-					   "a default of bytes that are no plain letters is not read here");
+					   "a bytes default with other than plain characters is not supported");
 		proto_put_bytes(p, o, 7, text.data, text.n);
 		free(text.data);
 	} else if (type == TYPE_DOUBLE || type == TYPE_FLOAT) {
@@ -217,7 +218,7 @@ static void field_brackets(struct parser *p, struct part *o, int type)
 	if (proto_take(p, "[")) {
 		do {
 			if (proto_is(p, "("))
-				proto_fail(p, -EBADMSG, "an option of one's own is not read here");
+				proto_fail(p, -EBADMSG, "custom options are not supported");
 			proto_expect_name(p, name, sizeof(name));
 			proto_expect(p, "=");
 			if (strcmp(name, "default") == 0)
@@ -230,19 +231,18 @@ static void field_brackets(struct parser *p, struct part *o, int type)
 	proto_put_options(p, o, 8, &given);
 }
 
-struct fields {                   /* where those of a message, or of an extend, go, with what they bring */
-	struct part *to, *nested; /* nested: the messages of groups */
+struct fields {                   /* destination of the fields of a message, or of an extend */
+	struct part *to, *nested; /* nested: message types of groups */
 	unsigned number, nested_number;
-	const char *extendee; /* with the dot before it; NULL: of a message */
-	/* of proto3 */
-	struct part names,
-		optional; /* of all fields and oneofs of the message; of fields that are optional: each ends with a NUL */
-	int oneofs, written, optionals; /* oneofs: that are written in all, and so far */
+	const char *extendee; /* with the leading dot; NULL: fields of a message */
+	/* for proto3: names of all fields and oneofs of the message, and of optional fields; each ends with a NUL */
+	struct part names, optional;
+	int oneofs, written, optionals; /* oneofs: written ones in total; written: so far */
 };
 
 #define LABEL_OPTIONAL 1
 #define LABEL_REPEATED 3
-#define LABEL_PROTO3   4 /* optional, which proto3 has beside what it always has */
+#define LABEL_PROTO3   4 /* explicit `optional` in proto3 */
 
 static void message_body(struct parser *p, const char *name, struct part *to, unsigned number);
 
@@ -253,19 +253,19 @@ static void lower(char *text)
 			*text = (char)(*text + 32);
 }
 
-/* The type of a group is the message that it is. */
+/* A group declares its own message type. */
 static void put_group(struct parser *p, struct part *o, const char *name)
 {
 	char full[2 * PROTO_NAME_MAX];
 
 	if (*name < 'A' || *name > 'Z')
-		proto_fail(p, -EBADMSG, "the name of a group begins with a large letter, not as \"%.100s\"", name);
+		proto_fail(p, -EBADMSG, "the name of a group must begin with a capital letter: \"%.100s\"", name);
 	snprintf(full, sizeof(full), ".%s%s%s", p->scope, *p->scope ? "." : "", name);
 	proto_put_number(p, o, 5, TYPE_GROUP);
 	proto_put_text(p, o, 6, full);
 }
 
-/* An optional field of proto3 is in a oneof of its own, behind those that are written; an extension is in none. */
+/* Index of the synthetic oneof of an optional proto3 field, after the written ones; extensions have none (-1). */
 static int own_oneof(struct parser *p, struct fields *f, const char *name)
 {
 	if (f->extendee)
@@ -274,7 +274,7 @@ static int own_oneof(struct parser *p, struct fields *f, const char *name)
 	return f->oneofs + f->optionals++;
 }
 
-/* From the type on; oneof: its index, or -1. */
+/* Parses a field from its type on; oneof: its index, or -1. */
 static void field(struct parser *p, struct fields *f, int label, int oneof)
 {
 	struct part o = { NULL, 0, 0 }, typed = { NULL, 0, 0 };
@@ -316,7 +316,7 @@ static void field(struct parser *p, struct fields *f, int label, int oneof)
 	free(typed.data);
 }
 
-/* ---- what messages have ---- */
+/* ---- parts of messages ---- */
 
 static void map_half(struct parser *p, struct part *entry, int number, const char *type)
 {
@@ -331,7 +331,7 @@ static void map_half(struct parser *p, struct part *entry, int number, const cha
 	free(o.data);
 }
 
-/* "NavigationPathEntry" of "navigation_path" */
+/* "NavigationPathEntry" for "navigation_path" */
 static void entry_name(const char *field_name, char ret[300])
 {
 	bool large = true;
@@ -346,7 +346,7 @@ static void entry_name(const char *field_name, char ret[300])
 	memcpy(ret + n, "Entry", 6);
 }
 
-/* map<K, V> name = 1; a message of pairs. */
+/* map<K, V> name = 1; becomes a repeated message of key and value. */
 static void map_field(struct parser *p, struct fields *f, struct part parts[PARTS])
 {
 	char key[PROTO_NAME_MAX + 1], value[PROTO_NAME_MAX + 1], name[256], type[300], full[PROTO_NAME_MAX + 302];
@@ -383,7 +383,7 @@ static void map_field(struct parser *p, struct fields *f, struct part parts[PART
 	free(entry.data);
 }
 
-/* 2, 9 to 11, 40 to max; end: what is added to the last one. Names: "foo", "bar". */
+/* Parses "2, 9 to 11, 40 to max"; end: added to the last number of a range. Or names: "foo", "bar". */
 static void reserved(struct parser *p, struct part *ranges, unsigned range, struct part *names, unsigned name,
 		     int64_t max, int end)
 {
@@ -473,7 +473,7 @@ static void oneof(struct parser *p, struct fields *f, struct part parts[PARTS], 
 	proto_expect(p, "}");
 }
 
-/* 1 optional, 2 required, 3 repeated, or LABEL_PROTO3. */
+/* 1 optional, also without a label in proto3; 2 required; 3 repeated; or LABEL_PROTO3. */
 static int label(struct parser *p)
 {
 	if (proto_take(p, "optional"))
@@ -488,7 +488,7 @@ static int label(struct parser *p)
 	return LABEL_OPTIONAL;
 }
 
-/* Those that are written in the message, whose first word is looked at. */
+/* Counts the oneofs written in the message, whose first token is the current one. */
 static int count_oneofs(const struct parser *p)
 {
 	struct proto_lexer l = p->l;
@@ -513,7 +513,7 @@ static bool has(const struct part *names, const char *name)
 	return false;
 }
 
-/* "_x" of an optional x; an X before it for each time that there is such a name already. */
+/* Writes the synthetic oneofs: "_x" for an optional x, with an X in front for each time that the name is taken. */
 static void own_oneofs(struct parser *p, struct fields *f, struct part *to)
 {
 	struct part o = { NULL, 0, 0 };
@@ -533,7 +533,7 @@ static void own_oneofs(struct parser *p, struct fields *f, struct part *to)
 	free(o.data);
 }
 
-/* extend M { fields } */
+/* Parses "extend M { fields }". */
 static void extend(struct parser *p, struct fields f)
 {
 	char full[PROTO_NAME_MAX + 2];
@@ -604,7 +604,7 @@ static void message_line(struct parser *p, struct part parts[PARTS], struct fiel
 		field(p, f, label(p), -1);
 }
 
-/* ---- the file ---- */
+/* ---- file ---- */
 
 static void syntax(struct parser *p)
 {
@@ -619,7 +619,7 @@ static void syntax(struct parser *p)
 	proto_expect(p, ";");
 }
 
-/* The index of it goes into a list of those that are public, or weak. */
+/* Parses an import; a public or weak one adds its index to the corresponding list. */
 static void import(struct parser *p, struct part parts[PARTS], int index)
 {
 	unsigned list = proto_take(p, "public") ? 10 : proto_take(p, "weak") ? 11 : 0;
@@ -676,7 +676,7 @@ int proto_file_describe(const char *name, const char *text, size_t len, const st
 
 	proto_lexer_begin(&p.l, text, len);
 	if (p.l.token == PROTO_BAD)
-		proto_fail(&p, -EBADMSG, "a text or a comment has no end, or there is a character that no word has");
+		proto_fail(&p, -EBADMSG, "a string or comment is not closed, or a character is invalid");
 	proto_put_text(&p, &parts[1], 1, name);
 	while (!p.failed && p.l.token != PROTO_END)
 		declaration(&p, parts, &given, &imports);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One .proto file as protoc describes it: its google.protobuf.FileDescriptorProto, byte by byte, in the form of gen/plain_file.h. proto2 and
- * proto3, but for options of one's own, which are refused. Types of other files are the caller's, who reads each file twice: first for what it
- * imports and declares. Nothing of it is trusted. Pure: any thread.
+ * One .proto file as protoc describes it: its google.protobuf.FileDescriptorProto, identical byte for byte, in the form
+ * of gen/plain_file.h. proto2 and proto3, but no custom options, which are refused. The caller resolves types of other
+ * files and calls it twice for each file: first to learn its imports and declarations. The file is untrusted. Pure: any
+ * thread.
  */
 #ifndef PROTO_FILE_H
 #define PROTO_FILE_H
@@ -15,14 +16,15 @@
 
 struct proto_ops { /* any may be NULL */
 	void (*import)(void *arg, const char *file, unsigned line);
-	/* "apollo.common.Header": of a message, or an enum. */
+	/* "apollo.common.Header": called for each message or enum that the file declares. */
 	void (*declare)(void *arg, const char *name, bool is_enum, unsigned line);
-	/* Whether there is that full name; NULL: each is taken for a message's. */
+	/* Whether that full name exists; if NULL, each name is taken for a message. */
 	bool (*find)(void *arg, const char *name, bool *ret_enum);
 };
 
 /*
- * Append it. 0, or with a sentence "NAME:LINE: ...": -EBADMSG what is wrong with it, -ENOMEM; then what was appended is void.
+ * Appends the descriptor. 0, or with the reason "NAME:LINE: ...": -EBADMSG the file is invalid, -ENOMEM; the appended
+ * bytes are then invalid.
  */
 int proto_file_describe(const char *name, const char *text, size_t len, const struct proto_ops *ops, void *arg,
 			struct iov_buf *out, char *why, size_t why_size);

@@ -25,7 +25,7 @@ static void step(struct proto_lexer *l)
 	l->at++;
 }
 
-/* False: it has no end. */
+/* False: the comment is not closed. */
 static bool skip_block(struct proto_lexer *l)
 {
 	l->at += 2;
@@ -37,7 +37,7 @@ static bool skip_block(struct proto_lexer *l)
 	return true;
 }
 
-/* Blanks and comments. False: a comment has no end. */
+/* Skips blanks and comments. False: a comment is not closed. */
 static bool skip_blank(struct proto_lexer *l)
 {
 	while (l->at < l->end) {
@@ -68,7 +68,7 @@ static void take_string(struct proto_lexer *l)
 	l->at += l->token == PROTO_STRING;
 }
 
-/* Letters belong to it, as of 0x1f and 1e5f, and a sign behind an exponent's e. */
+/* A number includes letters, as in 0x1f and 1e5f, and a sign after the exponent's e. */
 static void take_number(struct proto_lexer *l)
 {
 	bool hex = begins(l, "0x") || begins(l, "0X");

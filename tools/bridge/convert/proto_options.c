@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of a .proto file: those of google/protobuf/descriptor.proto, by their numbers there. */
+/* Options of a .proto file, with their numbers from google/protobuf/descriptor.proto. */
 #include "proto_private.h"
 
 #include <errno.h>
@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct option { /* known: the name, its number, and whether it is a text, true or false, or one of words */
+struct option { /* a known option: its name, its number, and its kind */
 	const char *name;
 	unsigned number;
-	const char *kind; /* "s", "b", or "WORD=0 WORD=1" */
+	const char *kind; /* "s": string, "b": bool, or "WORD=0 WORD=1": choice */
 };
 
 static const struct option file_options[] = {
@@ -116,7 +116,7 @@ void proto_option_line(struct parser *p, enum proto_options_of of, struct proto_
 	char name[128];
 
 	if (proto_is(p, "("))
-		proto_fail(p, -EBADMSG, "an option of one's own is not read here");
+		proto_fail(p, -EBADMSG, "custom options are not supported");
 	proto_expect_name(p, name, sizeof(name));
 	proto_expect(p, "=");
 	proto_take_option(p, name, of, o);

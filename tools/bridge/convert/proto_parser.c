@@ -89,13 +89,13 @@ void proto_put_parts(struct parser *p, struct part *to, unsigned field, struct p
 	free(all.data);
 }
 
-/* ---- words ---- */
+/* ---- tokens ---- */
 
 void proto_next(struct parser *p)
 {
 	proto_lexer_next(&p->l);
 	if (p->l.token == PROTO_BAD)
-		proto_fail(p, -EBADMSG, "a text or a comment has no end, or there is a character that no word has");
+		proto_fail(p, -EBADMSG, "a string or comment is not closed, or a character is invalid");
 }
 
 bool proto_is(const struct parser *p, const char *word)
@@ -156,7 +156,7 @@ static int digit_of(char c)
 				      : 99;
 }
 
-/* One of up to `max` digits; the first is looked at. */
+/* Decodes an escape of up to `max` digits, from *at on. */
 static char escaped_number(const char **at, const char *end, int base, int max)
 {
 	int v = 0;
@@ -196,7 +196,7 @@ struct part proto_expect_text(struct parser *p)
 	struct part o = { NULL, 0, 0 };
 
 	if (p->l.token != PROTO_STRING)
-		proto_fail(p, -EBADMSG, "a text in quotes is expected");
+		proto_fail(p, -EBADMSG, "a quoted string is expected");
 	while (!p->failed && p->l.token == PROTO_STRING) {
 		put_unescaped(p, &o, p->l.text, p->l.text + p->l.len);
 		proto_next(p);

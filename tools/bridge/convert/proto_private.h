@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What proto_*.c share: the words of a file, the parts of its descriptor, options. */
+/* Shared by proto_*.c: tokens, the parts of a file's descriptor, options. */
 #ifndef PROTO_PRIVATE_H
 #define PROTO_PRIVATE_H
 
@@ -9,7 +9,7 @@
 #include "proto_lexer.h"
 
 #define DEPTH_MAX 60u
-#define PARTS     13u /* a field number of a descriptor each */
+#define PARTS     13u /* field numbers of a descriptor */
 
 struct part {
 	uint8_t *data;
@@ -21,7 +21,7 @@ struct parser {
 	const struct proto_ops *ops;
 	void *arg;
 	const char *name;
-	char scope[PROTO_NAME_MAX + 1]; /* "apollo.common.Header" within it */
+	char scope[PROTO_NAME_MAX + 1]; /* the full name of the enclosing message, "apollo.common.Header" */
 	bool proto3, failed;
 	unsigned depth;
 	int error;
@@ -29,7 +29,7 @@ struct parser {
 	size_t why_size;
 };
 
-/* The first one stays, with the line of the word that is looked at. */
+/* Stores the first error, with the line of the current token. */
 __attribute__((format(printf, 3, 4))) void proto_fail(struct parser *p, int error, const char *fmt, ...);
 
 /* ---- writing ---- */
@@ -38,31 +38,34 @@ void proto_put(struct parser *p, struct part *o, const void *data, size_t n);
 void proto_put_number(struct parser *p, struct part *o, unsigned field, int64_t v);
 void proto_put_bytes(struct parser *p, struct part *o, unsigned field, const void *data, size_t n);
 void proto_put_text(struct parser *p, struct part *o, unsigned field, const char *text);
-/* All parts in their order, as a message of `to`; field 0: as they are. Frees them. */
+/* Appends all parts in their order, as a message in field `field` of `to`; field 0: not as a message. Frees them. */
 void proto_put_parts(struct parser *p, struct part *to, unsigned field, struct part parts[PARTS]);
 
-/* ---- words ---- */
+/* ---- tokens ---- */
 
 void proto_next(struct parser *p);
 bool proto_is(const struct parser *p, const char *word);
 bool proto_take(struct parser *p, const char *word);
 void proto_expect(struct parser *p, const char *word);
 void proto_expect_name(struct parser *p, char *ret, size_t size);
-/* "apollo.common.Header", ".apollo..." */
+/* A path: "apollo.common.Header", ".apollo..." */
 void proto_expect_path(struct parser *p, char ret[PROTO_NAME_MAX + 1]);
-/* Texts side by side are one. free() its data. */
+/* A string; adjacent ones are joined. The caller frees its data with free(). */
 struct part proto_expect_text(struct parser *p);
-/* A whole number, perhaps negative. */
+/* A whole number, possibly negative. */
 int64_t proto_expect_number(struct parser *p, int64_t min, int64_t max);
 
 /* ---- names ---- */
 
-/* As protoc looks for it: from the innermost scope on, by its first part. ret: with the dot before it. */
+/*
+ * Resolves a name as protoc does: from the innermost scope outwards, by its first part. ret: the full name with a
+ * leading dot.
+ */
 bool proto_resolve(struct parser *p, const char *name, char ret[PROTO_NAME_MAX + 2], bool *ret_enum);
-/* The path of a message; ret as there. */
+/* Expects the path of a message; ret as in proto_resolve(). */
 void proto_expect_message(struct parser *p, char ret[PROTO_NAME_MAX + 2]);
 
-/* SERVICE { ... }, from its name on, as one of a file. */
+/* Parses SERVICE { ... }, from its name on, and appends it as a service of the file. */
 void proto_service(struct parser *p, struct part *to);
 
 /* ---- options ---- */
@@ -79,17 +82,17 @@ enum proto_options_of {
 	PROTO_OF_METHOD,
 };
 
-struct proto_options { /* that were given, by their numbers */
+struct proto_options { /* options that were given, by number */
 	unsigned number[PROTO_OPTIONS_MAX];
 	struct part value[PROTO_OPTIONS_MAX];
 	unsigned n;
 };
 
-/* option NAME = VALUE; from its name on */
+/* Parses "option NAME = VALUE;" from NAME on. */
 void proto_option_line(struct parser *p, enum proto_options_of of, struct proto_options *o);
-/* Its value is looked at. */
+/* Parses the value of an option; the current token is its first one. */
 void proto_take_option(struct parser *p, const char *name, enum proto_options_of of, struct proto_options *o);
-/* In the order of their numbers, as a field of `to`; frees them. None: nothing. */
+/* Appends them, sorted by number, as field `field` of `to`, if there are any; frees them. */
 void proto_put_options(struct parser *p, struct part *to, unsigned field, struct proto_options *o);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Services of a .proto file, which a descriptor has beside its messages. */
+/* Services of a .proto file. */
 #include "proto_private.h"
 
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void method(struct parser *p, struct part *to)
 				proto_option_line(p, PROTO_OF_METHOD, &given);
 			}
 		proto_expect(p, "}");
-		if (!given.n) /* none, but a place for them */
+		if (!given.n) /* empty, but present */
 			proto_put_bytes(p, &o, 4, NULL, 0);
 	} else {
 		proto_expect(p, ";");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See ros_own.h. The parsing and the layout are those of schemas/gen, of a text in our words. */
+/* See ros_own.h. Converts the definition to our language, and lets schemas/gen parse it and lay it out. */
 #include "ros_own.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #define HEADER "std_msgs/Header"
 
-/* ---- the text in our words ---- */
+/* ---- the definition in our language ---- */
 
 struct own {
 	struct own_definition list[ROS_TEXT_TYPES + 1];
@@ -43,7 +43,7 @@ static void put_line(FILE *f, const char *line, size_t len)
 	static const char ours[] = "sim_msgs/";
 	size_t type = strcspn(line, " [<\n");
 	const char *word = word_of(line, type);
-	bool negative = memmem(line, len, "=-", 2); /* a byte of ROS 1: a constant of a uint8 cannot be */
+	bool negative = memmem(line, len, "=-", 2); /* a ROS 1 byte may be negative, a constant of a uint8 may not */
 
 	if (word)
 		fputs(negative ? "int8" : word, f);
@@ -54,7 +54,7 @@ static void put_line(FILE *f, const char *line, size_t len)
 	fprintf(f, "%.*s\n", (int)(len - type), line + type);
 }
 
-/* One definition, up to a line of "=" or the end; returns where the next one's name stands, NULL: no more. */
+/* Writes one definition, up to a line of "=" or the end. Returns where the next one's name begins, or NULL. */
 static const char *put_definition(FILE *f, const char *text, bool header, bool ros1)
 {
 	static const char head[] = "MSG: ", seq[] = "uint32 seq\n";
@@ -112,7 +112,7 @@ static int take_definitions(struct own *o, const struct ros_type *t)
 
 /* ---- the type ---- */
 
-/* Whether each std_msgs/Header in it is the one that is known, since it is read as that. */
+/* Whether each nested std_msgs/Header equals the known one, as which it will be read. */
 static bool has_known_headers(const struct ros_type *t, const struct ros_type *known)
 {
 	const char *field;

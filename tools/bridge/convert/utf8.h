@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which bytes are UTF-8. Pure functions: any thread. */
+/* Recognises UTF-8. Pure functions: any thread. */
 #ifndef UTF8_H
 #define UTF8_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of the character at s, of which n are there; 0: it is none (overlong forms and surrogates are none). n > 0. */
+/*
+ * Number of bytes of the character at s, where n bytes are available; 0: not a valid character (overlong forms and
+ * surrogates are invalid). n > 0.
+ */
 static inline size_t utf8_char(const char *s, size_t n)
 {
 	const uint8_t *c = (const uint8_t *)s;
@@ -22,7 +25,7 @@ static inline size_t utf8_char(const char *s, size_t n)
 	return len;
 }
 
-/* Bytes at the beginning of s that are UTF-8. */
+/* Length of the valid UTF-8 at the beginning of s. */
 static inline size_t utf8_prefix(const char *s, size_t n)
 {
 	size_t i = 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A channel of ours and the channels of Apollo's that the rig makes of it; their types' descriptors, said before their writers. */
+/*
+ * Opens a channel that goes to Apollo: reads its options, chooses the type and name of each Apollo channel made from
+ * it, and announces them, the type's definition before the writer.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +16,7 @@
 
 #include "cyber.h"
 
-struct channel_options { /* of the rig for one; borrows from its JSON; NULL, -1: not given */
+struct channel_options { /* one "cyber" entry of a channel's options; borrows from its JSON; NULL or -1: not given */
 	const char *topic, *type, *frame;
 	json_int_t pace_ms, utm_zone;
 	double undulation, origin[3];
@@ -128,7 +131,7 @@ size_t cyber_files(const struct sim_bridge *b, const struct cyber_topic *t, stru
 	return n && !t->own && b->definitions ? apollo_set_files(b->definitions, apollo_type_name(t->type), file) : n;
 }
 
-/* In one piece. */
+/* The definitions and the writer are sent as one unit. */
 int cyber_announce(struct sim_bridge *b, const struct cyber_topic *t, bool define)
 {
 	struct iovec file[APOLLO_FILES_MAX], frame[APOLLO_FILES_MAX + 1];
@@ -142,7 +145,7 @@ int cyber_announce(struct sim_bridge *b, const struct cyber_topic *t, bool defin
 
 		if (!to)
 			goto out;
-		to[0] = 1; /* RegisterDesc */
+		to[0] = 1; /* operation RegisterDesc */
 		memcpy(to + 1, &one, 4);
 		memcpy(to + 5, &len, 4);
 		memcpy(to + 9, file[made].iov_base, len);
@@ -168,7 +171,7 @@ void cyber_topic_free(struct sim_bridge *b, struct cyber_topic *t)
 	free(t);
 }
 
-/* What has waited for its writer still goes out, and then it is freed. */
+/* If its messages still wait for the writer to be announced, they are sent first and known.c frees it. */
 static void topic_close(struct sim_bridge *b, struct cyber_topic *t)
 {
 	if (!t)
@@ -199,12 +202,14 @@ static int copy_frames(struct cyber_topic *t, json_t *list)
 	return 0;
 }
 
-struct kind { /* of a topic: one of these */
+struct kind { /* what a topic carries: one of the two is set */
 	const struct apollo_type *type;
 	struct cyber_own *own;
 };
 
-/* Among the topics and announced in one step: fixed frames that are sent again must not pass the writer. */
+/*
+ * Links and announces the topic under one lock: otherwise cyber_frames_repeat() could queue frames before the writer.
+ */
 static int make_known(struct sim_bridge *b, struct cyber_topic *t)
 {
 	int r;
@@ -217,7 +222,7 @@ static int make_known(struct sim_bridge *b, struct cyber_topic *t)
 	return r;
 }
 
-/* Takes kind->own, also where it fails. */
+/* Takes ownership of kind->own, also on error. */
 static int topic_create(struct sim_bridge *b, uint32_t channel, const char *name, const struct channel_options *o,
 			const struct kind *kind, struct cyber_topic **ret)
 {
@@ -257,7 +262,7 @@ static int topic_create(struct sim_bridge *b, uint32_t channel, const char *name
 	return r;
 }
 
-/* Apollo's for that type, but fixed frames go to those of their own. */
+/* Apollo's usual channel for the type; fixed frames get /tf_static. Without one, the name of our channel. */
 static const char *default_name(const struct sim_bridge_channel *ch, const struct apollo_type *type)
 {
 	const char *name = type ? apollo_type_channel(type) : NULL;
@@ -265,7 +270,10 @@ static const char *default_name(const struct sim_bridge_channel *ch, const struc
 	return name && strcmp(name, "/tf") == 0 && cyber_frames_is(ch->name) ? "/tf_static" : name ? name : ch->name;
 }
 
-/* By a converter of the rig, else as Apollo has it, else as it is: then it is told what that is. */
+/*
+ * Chooses a converter of the rig, else Apollo's message, else a message of the same fields, whose definition the peer
+ * is sent.
+ */
 static int kind_of(struct sim_bridge *b, const struct sim_bridge_channel *ch, const char *wanted, struct kind *ret,
 		   char *why, size_t size)
 {
@@ -322,7 +330,7 @@ static void name_it(struct sim_bridge *b, const struct sim_bridge_channel *ch, c
 		b->host->carries(b->host->ctx, ch, names, types);
 }
 
-/* i: of a list; -1: of none. */
+/* i: the position in a list of entries; -1: a single entry */
 static int add(struct sim_bridge *b, const struct sim_bridge_channel *ch, json_t *j, int i, struct sim_bridge_topic *t)
 {
 	char why[256] = "", key[32] = "";

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bridge_cyber: channels go to Apollo's cyber_bridge. This file is the plug-in's table; see README.md for the others. */
+/*
+ * bridge_cyber sends channels to Apollo's cyber_bridge and receives from it. This file has the plug-in's table and
+ * options; see README.md for the other files.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +13,13 @@ static const struct sim_bridge_option options[] = {
 	{ "apollo", "10",
 	  "the release of Apollo, 5.0 to 10.0: 10 or 8 to 9 have the messages of one family, 5 to 7 of the other" },
 	{ "definitions", "",
-	  "Apollo's own, a folder of .proto files or a FileDescriptorSet: registered instead of those of 5.0 or 10.0" },
+	  "your Apollo's definitions, a folder of .proto files or a FileDescriptorSet, registered instead of those of 5.0 or 10.0" },
 	{ "vehicle", "",
-	  "whose commands come in, by their frame_id, and the vin of the chassis; empty: anybody's, none" },
+	  "frame_id of the commands that are accepted, and the vin of the chassis; empty: any commands, no vin" },
 	{ "max_age_ms", "0",
-	  "commands that are older, or newer, are dropped, ms of simulated time; 0: none is; to 600000" },
+	  "commands with a stamp further from the simulated time are dropped, ms, to 600000; 0: none is" },
 	{ "utm_zone", "0",
-	  "1 to 60 north, -1 to -60 south: positions in it wherever the vehicle is; 0: that of each position" },
+	  "UTM zone of all positions, 1 to 60 north, -1 to -60 south; 0: the zone that each position is in" },
 	{ "undulation", "0", "the geoid above the ellipsoid, for heights above the sea, m" },
 	{ "origin", "[]",
 	  "UTM easting, northing and altitude of the map's origin, for messages that are relative to it" },
@@ -31,14 +34,15 @@ static const struct sim_bridge_option options[] = {
 	{ "static_ms", "1000",
 	  "how often the fixed frames of /tf_static are sent again, for readers that come later, ms; 0: never; to 600000" },
 	{ "probe", "true",
-	  "true: find out by a second connection, for a short time, which channels the peer has accepted; false: not" },
-	{ "subscribe", "{}", "what comes in: {\"/apollo/control\": {\"type\": ..., \"channel\": ...}}" },
+	  "true: find out by a second connection, for a short time, which channels the peer has accepted; false: do not" },
+	{ "subscribe", "{}",
+	  "channels of Apollo to subscribe to: {\"/apollo/control\": {\"type\": ..., \"channel\": ...}}" },
 	{ NULL, NULL, NULL },
 };
 
 /* ---- options ---- */
 
-/* As JSON; the default of either is none. */
+/* The options "origin" and "undulation", both JSON. Not given: none, and 0. */
 static int read_place(struct sim_bridge *b)
 {
 	json_t *origin = json_loads(bridge_option(b->host, "origin"), 0, NULL),
@@ -65,7 +69,7 @@ static void say_of_definitions(void *arg, bool fatal, const char *sentence)
 	log_at(b, fatal ? 0 : 1, "options.definitions: %s", sentence);
 }
 
-/* The release, and the user's own definitions. */
+/* The options "apollo" (the release) and "definitions". */
 static int read_apollo(struct sim_bridge *b)
 {
 	const struct apollo_set_log log = { say_of_definitions, b };
@@ -171,7 +175,7 @@ static const struct tcp_link_ops link_ops = { .dialect = &frame_cyber,
 
 /* ---- the plug-in ---- */
 
-/* What a rig may ask of either release. */
+/* Registers the types of both releases, as the options are not known yet. */
 static int cyber_reg(struct sim_bridge_registry *r)
 {
 	const struct apollo_type *t;
@@ -183,7 +187,7 @@ static int cyber_reg(struct sim_bridge_registry *r)
 		for (unsigned i = 0; e >= 0 && (t = apollo_type_at((enum apollo_release)release, true, i)); i++)
 			e = r->add_subscriber(r->ctx, apollo_type_sim(t)->name, apollo_type_name(t));
 	}
-	if (e >= 0) /* all else: by a converter of the rig, or as it is, field by field */
+	if (e >= 0) /* any other type: by a converter of the rig, or field by field */
 		e = r->add_publisher(r->ctx, "*", "*");
 	if (e >= 0)
 		e = r->add_subscriber(r->ctx, "*", "*");
@@ -241,7 +245,7 @@ static int cyber_connect(struct sim_bridge *b, const char *connection)
 	struct address address;
 	int r;
 
-	tcp_link_join(&b->link); /* it reads the address */
+	tcp_link_join(&b->link); /* its thread reads the address */
 	address = b->link.address;
 	r = read_connection(b, connection);
 	if (r < 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fixed frames: those of all channels that go out under one name are kept together, the newest of each child frame, also while the peer is away.
- * Each message has all of them, and the last one is sent again now and then: the peer keeps nothing for readers that come later,
- * and tells of none. Thread: lanes, in order; the link's.
+ * Fixed frames. The frames of all channels published under one name are merged, keeping the newest of each child frame,
+ * also while there is no connection. Each message has all of them. The last message is sent again every static_ms,
+ * because the peer neither keeps messages for later readers nor tells of new readers. Threads: lanes, one message at a
+ * time; the link's thread.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,10 +15,10 @@
 struct cyber_frames {
 	struct cyber_frames *next;
 	struct static_frames *all;
-	pthread_mutex_t lock; /* a leaf; guards what follows */
-	uint8_t *bytes;       /* of the last message */
+	pthread_mutex_t lock; /* guards bytes, size, room, due_mono_ns */
+	uint8_t *bytes;       /* the last message, encoded */
 	size_t size, room;
-	int64_t due_mono_ns; /* when it is sent again */
+	int64_t due_mono_ns; /* when it is to be sent again */
 	char name[];
 };
 
@@ -29,7 +30,7 @@ bool cyber_frames_is(const char *name)
 	return n >= sizeof(fixed) - 1 && strcmp(name + n - (sizeof(fixed) - 1), fixed) == 0;
 }
 
-/* Thread: main, as those that open channels are. */
+/* Called on the main thread only, when a channel is opened, so reading the list needs no lock. */
 int cyber_frames_of(struct sim_bridge *b, const char *name, struct cyber_frames **ret)
 {
 	struct cyber_frames *f;
@@ -114,7 +115,7 @@ int cyber_frames_encode(struct cyber_topic *t, struct apollo_message *in, struct
 	return r;
 }
 
-/* 0: not yet, or nothing was sent so far; 1: a copy. Of one of the topics that go out under the name. */
+/* Returns 1 with a copy of the last message when it is due, else 0. Only the first topic of a name gets it. */
 static int take(struct sim_bridge *b, struct cyber_frames *f, int64_t now, struct iov_buf **ret)
 {
 	uint8_t *to = NULL;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Apollo's channels that come in: what the rig asks for, checked; what has come, read and published, or dropped, counted and named. */
+/*
+ * Apollo channels that we subscribe to: checks the option "subscribe"; decodes and publishes received messages, or
+ * drops them, counts them and logs why.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +18,7 @@ static void drop(struct cyber_in *in, const char *why)
 {
 	uint64_t n = atomic_fetch_add(&in->dropped, 1) + 1;
 
-	if ((n & (n - 1)) == 0) /* the first, then ever more rarely */
+	if ((n & (n - 1)) == 0) /* at 1, 2, 4, 8, ... dropped messages */
 		log_warn(in->bridge, "%s: a message is dropped: %s (%llu so far)", in->name, why,
 			 (unsigned long long)n);
 }
@@ -30,7 +33,7 @@ const struct sim_type *cyber_in_sim(const struct cyber_in *in)
 	return in->own ? cyber_own_type(in->own) : apollo_type_sim(in->type);
 }
 
-/* A newer sender's: they do not come over. */
+/* Unknown fields, such as those of a newer sender, are lost: this warns once. */
 static void name_unknown(struct cyber_in *in, uint32_t field)
 {
 	if (!in->unknown_named)
@@ -72,7 +75,7 @@ static void take_one(struct cyber_in *in, const struct frame *f)
 
 	if (r == 0)
 		cyber_safe_heard(in);
-	if (r < 0) /* 1: it says nothing of that */
+	if (r < 0) /* 1: no message results from it, no error */
 		drop(in, k.why[0] ? k.why : topics_reason(r));
 }
 
@@ -102,11 +105,11 @@ void cyber_listen(struct sim_bridge *b, const char *channel, int on)
 			continue;
 		atomic_store(&in->listened, on != 0);
 		if (on && tcp_link_say_add(&b->link, frame_cyber.reader, in->name, cyber_in_type(in)) < 0)
-			log_error(b, "%s cannot be asked for: no memory", in->name);
+			log_error(b, "%s: cannot subscribe: out of memory", in->name);
 	}
 }
 
-/* Several may come into one channel: it is offered once. */
+/* Several Apollo channels may feed one channel of ours; slot_in_offer() reports -EALREADY from the second on. */
 void cyber_offer(struct sim_bridge *b)
 {
 	for (unsigned i = 0; i < b->n_in; i++) {
@@ -131,13 +134,13 @@ static const struct cyber_in *entry_of(const struct sim_bridge *b, const char *c
 	return NULL;
 }
 
-struct entry { /* of the rig; NULL: not given */
+struct entry { /* one entry of the option; NULL: not given */
 	const char *name, *type, *channel, *as, *definition;
 	json_t *safe, *timeout_ms;
 	size_t max_body; /* 0: not given */
 };
 
-/* A message of Apollo's, else what a converter, or a definition, makes one of ours of. */
+/* Chooses Apollo's message, else what a converter or a definition makes of the type. */
 static int in_kind(struct sim_bridge *b, struct cyber_in *in, const struct entry *e, char *why, size_t size)
 {
 	if (!e->definition)
@@ -145,7 +148,7 @@ static int in_kind(struct sim_bridge *b, struct cyber_in *in, const struct entry
 	if (in->type)
 		return 0;
 	if (e->as) {
-		snprintf(why, size, "no %.80s is made of \"%.80s\"", e->as, e->type);
+		snprintf(why, size, "%.80s cannot be made of \"%.80s\"", e->as, e->type);
 		return -EINVAL;
 	}
 	return cyber_own_in_open(b, e->type, e->definition, &in->own, why, size) < 0 ? -EINVAL : 0;
@@ -159,7 +162,8 @@ static int in_open(struct sim_bridge *b, struct cyber_in *in, const struct entry
 	if (in_kind(b, in, e, why, size) < 0)
 		return -EINVAL;
 	if (e->safe && !sim_type_equal(cyber_in_sim(in), &sim_VehicleControl_type)) {
-		snprintf(why, size, "\"safe_input\" is of sim/VehicleControl, this gives %s", cyber_in_sim(in)->name);
+		snprintf(why, size, "\"safe_input\" is for sim/VehicleControl, but this entry gives %s",
+			 cyber_in_sim(in)->name);
 		return -EINVAL;
 	}
 	if (cyber_safe_read(e->safe, e->timeout_ms, &in->safe, why, size) < 0)
@@ -240,7 +244,7 @@ static int read_entry(struct sim_bridge *b, const char *name, json_t *j, char *w
 	return -EINVAL;
 }
 
-/* What becomes of one channel of Apollo's. */
+/* Reads the entry for one Apollo channel. */
 static int read_one(struct sim_bridge *b, const char *name, json_t *j)
 {
 	char why[256] = "";

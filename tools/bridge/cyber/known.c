@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of Apollo's types, and of others that were made of a definition of protobuf, the peer knows without us. It answers nothing, and a definition that is another than a running Apollo's breaks
- * channels there; so none is registered before it is seen to be missing. A connection of its own adds a writer and a reader of the type on a channel that is
- * for nothing else, and sends empty messages, which Cyber RT does not let out of the process. If they do not come back, while those of a type that
- * each release has linked in do, the type is not known: then it is registered. Until that is decided, messages wait in the outbox.
+ * Finds out whether the peer already has the definition of a type, Apollo's or another with a protobuf definition. The
+ * peer does not answer questions, and registering a definition that differs from the one in a running Apollo breaks
+ * channels there, so a definition is registered only when it is seen to be missing.
+ *
+ * A separate connection adds a writer and a reader of the type on a channel used for nothing else, and sends empty
+ * messages, which Cyber RT delivers only inside the process. If messages of a type that is linked into every release
+ * come back and those of the type in question do not, the peer does not have the type, and its definition is
+ * registered. Until that is decided, the messages of the type wait in the outbox.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,9 +15,9 @@
 #include "cyber.h"
 #include "pb_reader.h"
 
-#define ROUND_DUR_NS   (20 * NS_PER_MS)   /* between two messages */
-#define ROUNDS         3u                 /* of the type that is linked in, without one of the other */
-#define GIVE_UP_DUR_NS (2000 * NS_PER_MS) /* of a peer that sends nothing back at all */
+#define ROUND_DUR_NS   (20 * NS_PER_MS)   /* between two messages of a type */
+#define ROUNDS         3u                 /* the type is missing when more of the linked-in type came back */
+#define GIVE_UP_DUR_NS (2000 * NS_PER_MS) /* the type is taken as missing after so long */
 #define PREFIX         "/simd/knows/"
 #define LINKED_IN      "apollo.cyber.proto.RoleAttributes"
 
@@ -29,7 +33,7 @@ static struct channel_name name_of(const char *type)
 	return name;
 }
 
-/* ---- what is known; the probe's lock is held ---- */
+/* ---- state; caller holds the probe's lock ---- */
 
 static struct cyber_known_type *find(struct cyber_known *k, const char *type)
 {
@@ -52,7 +56,7 @@ static struct cyber_known_type *find_or_add(struct cyber_known *k, const char *t
 	return one;
 }
 
-/* Its writer, and the definition before it, unless the peer has it; then what has waited goes out. */
+/* Announces the writer, with the definition unless the peer has it, and releases the held messages. */
 static void go(struct sim_bridge *b, struct cyber_topic *t, bool defined)
 {
 	int r = cyber_announce(b, t, !defined);
@@ -63,7 +67,7 @@ static void go(struct sim_bridge *b, struct cyber_topic *t, bool defined)
 	tcp_link_hold(&b->link, t->out, false);
 }
 
-/* A topic that waits for it; NULL: there is none any more. */
+/* A topic that waits for the type to be decided; NULL if all of them are gone. */
 static const struct cyber_topic *waiting(const struct sim_bridge *b, const char *type)
 {
 	const struct cyber_topic *t = b->probe.topics;
@@ -83,8 +87,8 @@ static void decide(struct sim_bridge *b, struct cyber_known_type *k, bool define
 	k->state = defined ? CYBER_TYPE_DEFINED : CYBER_TYPE_MISSING;
 	atomic_fetch_sub(&b->known.undecided, 1);
 	if (!defined && one && !cyber_files(b, one, files))
-		log_warn(b, "cyber_bridge does not know %s, nor has %s a definition: nothing of it arrives", type,
-			 cyber_known_source(b, one));
+		log_warn(b, "cyber_bridge does not know %s, and %s has no definition of it: its messages are lost",
+			 type, cyber_known_source(b, one));
 	else if (!defined)
 		log_info(b, "cyber_bridge does not know %s: its definition of %s is registered", type,
 			 cyber_known_source(b, one));
@@ -123,7 +127,7 @@ bool cyber_known_registered(struct sim_bridge *b, const struct cyber_topic *t, c
 
 	if (!k || k->state != CYBER_TYPE_MISSING)
 		return false;
-	n = cyber_files(b, t, files); /* its own is the last one, and begins with its name */
+	n = cyber_files(b, t, files); /* the type's own file comes last; its first field is the file name */
 	if (!n)
 		return false;
 	pb_read_begin(&r, files[n - 1].iov_base, files[n - 1].iov_len, &error);
@@ -133,7 +137,7 @@ bool cyber_known_registered(struct sim_bridge *b, const struct cyber_topic *t, c
 	return true;
 }
 
-/* ---- its connection: its thread ---- */
+/* ---- called by the known.c link's thread ---- */
 
 static void on_status(void *bridge, enum sim_bridge_status status, const char *text)
 {
@@ -196,7 +200,7 @@ static void send_empty(struct cyber_known *k, struct channel_name name)
 	(void)tcp_link_send_empty(&k->link, name.text);
 }
 
-/* Asks for what is new, and lists what to send. */
+/* Adds writers and readers for new types; returns the channels to send an empty message on. */
 static unsigned look_at_all(struct sim_bridge *b, struct channel_name ret[CYBER_KNOWN_MAX])
 {
 	int64_t now = mono_now_ns();
@@ -226,7 +230,8 @@ static int64_t look(void *bridge)
 	int64_t now = mono_now_ns();
 
 	if (n &&
-	    now < b->known.next_mono_ns) /* its readers have threads of their own: what was sent first may come last */
+	    /* wait: readers run in separate threads, so messages sent together may return out of order */
+	    now < b->known.next_mono_ns)
 		return b->known.next_mono_ns - now;
 	b->known.next_mono_ns = now + ROUND_DUR_NS;
 	for (unsigned i = 0; i < n; i++)
@@ -242,14 +247,14 @@ static const struct tcp_link_ops known_ops = {
 	.dialect = &frame_cyber, .thread = "cyber-known", .status = on_status, .take = take, .look = look
 };
 
-/* ---- the main link's thread ---- */
+/* ---- called by the main link's thread ---- */
 
 int64_t cyber_known_look(struct sim_bridge *b)
 {
 	if (!atomic_load(&b->known.undecided))
 		return -1;
 	if (tcp_link_alive(&b->known.link))
-		return ROUND_DUR_NS; /* it may be about to end, and know nothing of the newest */
+		return ROUND_DUR_NS; /* this connection may be closing and miss the newest type: look again */
 	if (tcp_link_open_beside(&b->known.link, &b->link) == 0)
 		return ROUND_DUR_NS;
 	pthread_mutex_lock(&b->probe.lock);
@@ -265,7 +270,7 @@ static void forget(struct sim_bridge *b)
 	atomic_store(&b->known.undecided, 0);
 	for (struct cyber_topic *t = b->probe.topics, *next; t; t = next) {
 		next = t->next;
-		t->waits = false; /* it is opened again for the next connection */
+		t->waits = false; /* the host opens it again for the next connection */
 		if (t->closed)
 			cyber_topic_free(b, t);
 	}
@@ -291,7 +296,8 @@ int cyber_known_add(struct sim_bridge *b, struct cyber_topic *t)
 		state = k ? k->state : CYBER_TYPE_MISSING;
 		t->waits = state == CYBER_TYPE_UNDECIDED;
 		if (t->waits)
-			tcp_link_hold(&b->link, t->out, true); /* which has it look */
+			/* also wakes the link's thread, which calls cyber_known_look() */
+			tcp_link_hold(&b->link, t->out, true);
 	}
 	return state == CYBER_TYPE_UNDECIDED ? 0 : cyber_announce(b, t, state == CYBER_TYPE_MISSING);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Types that Apollo has no message for: by a converter of the rig, else as the message of the same fields. Either way it is a protobuf message
- * that is numbered in the order of its definition, with a descriptor made of that. And messages of protobuf that nothing of ours is made of, as types
- * of their own definition (pb_type.h): Apollo's, a user's, or of a .proto file. Thread: one that is open is constant; what comes in is
- * one thread's.
+ * Types for which Apollo has no message. A converter of the rig is used, else a message with the same fields; either
+ * way it is a protobuf message whose fields are numbered in the order of the ROS definition, with a descriptor made
+ * from it. Also protobuf messages that no type of ours corresponds to, as types made from their definition (pb_type.h):
+ * Apollo's, the user's, or of a .proto file.
+ *
+ * Thread: an open cyber_own is constant, except that only one thread may decode with it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,20 +21,23 @@
 #include "pb_type.h"
 #include "ros/ros_generic.h"
 
-struct cyber_own { /* one way or the other */
+struct cyber_own { /* uses out, in or defined */
 	struct conversion_out out;
 	struct conversion_in in;
-	char name[CYBER_NAME_MAX + 1]; /* "example.FloatArray" */
-	void *file;                    /* its descriptor */
+	char name[CYBER_NAME_MAX + 1]; /* such as "example.FloatArray" */
+	void *file;                    /* the FileDescriptorProto of name; unused with `set` */
 	size_t file_size;
 	struct dec_pb *decoder;
 	bool failure_logged;
-	/* of a definition of protobuf; NULL: it is none */
+	/* NULL: the type has no protobuf definition */
 	struct pb_type *defined;
-	struct apollo_set *set; /* its files, of what goes out */
+	struct apollo_set *set; /* the files of `defined`, when sending */
 };
 
-/* "example.FloatArray", as Cyber RT has it, as the ROS name that converters and definitions go by; those as they are. */
+/*
+ * Turns a Cyber RT name such as "example.FloatArray" into the ROS name that converters and definitions use; a ROS name
+ * is kept.
+ */
 static int ros_name(const char *name, char ret[CYBER_NAME_MAX + 1], char *why, size_t why_size)
 {
 	char *dot;
@@ -47,7 +52,7 @@ static int ros_name(const char *name, char ret[CYBER_NAME_MAX + 1], char *why, s
 	return 0;
 }
 
-/* ---- what the peer is told ---- */
+/* ---- definition sent to the peer ---- */
 
 static int describe(struct cyber_own *o, const struct ros_type *type, char *why, size_t why_size)
 {
@@ -150,7 +155,7 @@ static void keep_sentence(void *why, bool fatal, const char *sentence)
 	snprintf(why, 256, "%s", sentence);
 }
 
-/* The files are taken apart, as a pool has them, and each stands behind those that it imports. */
+/* Splits the set into single files, as a descriptor pool takes them, each after those that it imports. */
 static int open_defined(struct cyber_own *o, char *why, size_t why_size)
 {
 	char text[256] = "";
@@ -184,7 +189,7 @@ int cyber_own_open(const struct sim_bridge *b, const struct sim_type *type, cons
 	if (r == 0 && !cyber_own_converts(b, type->name, wanted)) {
 		r = pb_type_of_sim(type, &o->defined, why, why_size);
 		if (r == 0 && wanted && strcmp(pb_type_name(o->defined), wanted) != 0) {
-			pb_type_destroy(o->defined); /* the rig wants another message of it */
+			pb_type_destroy(o->defined); /* the rig asks for another message */
 			o->defined = NULL;
 			r = -ENOENT;
 		}
@@ -199,7 +204,7 @@ int cyber_own_open(const struct sim_bridge *b, const struct sim_type *type, cons
 	if (r == 0 && wanted)
 		r = ros_name(wanted, name, why, why_size);
 	else if (r == 0 && !cyber_own_converts(b, type->name, NULL))
-		ros_generic_name(type->name, name); /* not what a mapping to ROS makes of it */
+		ros_generic_name(type->name, name); /* the generic name, not that of a mapping to ROS */
 	else
 		name[0] = '\0';
 	if (r == 0)
@@ -239,7 +244,7 @@ int cyber_own_encode(struct cyber_topic *t, const struct sim_message *m, struct 
 
 /* ---- in, by a definition of protobuf ---- */
 
-/* Appends the set of the files that define a message, of a user's set, else of those that are carried here. */
+/* Appends a FileDescriptorSet that defines the message: from the user's definitions, else from the built-in ones. */
 static int find_definition(const struct sim_bridge *b, const char *type, struct iov_buf *out)
 {
 	struct iovec files[APOLLO_FILES_MAX];
@@ -267,7 +272,10 @@ static int make_defined(struct cyber_own *o, const char *type, const struct iov_
 	return pb_type_create(n ? iov[0].iov_base : "", n ? iov[0].iov_len : 0, type, &o->defined, why, why_size);
 }
 
-/* Of a .proto file. Its imports are looked for from its folder, and from each one above: protoc has one of them as --proto_path. */
+/*
+ * Reads a .proto file. Its folder and each folder above are tried as the root of its imports, since one of them is
+ * protoc's --proto_path.
+ */
 static int read_proto(struct cyber_own *o, const char *type, const char *path, char *why, size_t why_size)
 {
 	char folder[4096], first[256] = "";

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the peer says nothing of: whether it has our writers. A second connection listens to our channels, and as soon as a message of one
- * is back it is accepted. One of which several did not come back is not confirmed: the peer may be slow. Only where messages of another
- * channel do come back that were sent later, which their number says, again and again, it is not accepted; and neither is final: it is listened to again, ever more
- * rarely. Between that the connection is closed: a reader ends with it alone.
+ * Finds out whether the peer has our writers, which it does not report. A second connection subscribes to our channels;
+ * once a message of a channel comes back, the channel is accepted. If several do not come back, the channel is
+ * unconfirmed, since the peer may just be slow. It counts as not accepted only if several times in a row messages of
+ * another channel, sent later as their number shows, did come back. Neither result is final: the channel is probed
+ * again, at growing intervals. Between probes the connection is closed, because a reader exists until its connection
+ * ends.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,31 +13,35 @@
 
 #include "cyber.h"
 
-#define MS             INT64_C(1000000)
-#define LOOK_DUR_NS    (200 * MS)
-#define MISSED_SENT    3u           /* messages that did not come back, */
-#define MISSED_DUR_NS  (2000 * MS)  /* in so long, if nothing came back: not confirmed */
-#define REFUSED_MISSES 2u           /* so often, while those of others did: not accepted */
-#define GIVE_UP_DUR_NS (10000 * MS) /* of a channel on which too little comes, or that is not overtaken */
-#define AGAIN_DUR_NS   (1000 * MS)  /* until it is listened to again; doubled each time, */
-#define AGAIN_DOUBLED  6u           /* so often: 64 s */
-#define REPORT_DUR_NS  (10000 * MS) /* of what was dropped */
+#define MS            INT64_C(1000000)
+#define LOOK_DUR_NS   (200 * MS)
+#define MISSED_SENT   3u          /* a probe fails when so many messages were sent */
+#define MISSED_DUR_NS (2000 * MS) /* ... and none came back in this time, of any channel: unconfirmed */
+/* failed probes in a row, while another channel's later messages came back: not accepted */
+#define REFUSED_MISSES 2u
+#define GIVE_UP_DUR_NS (10000 * MS) /* ends a probe of a channel that sends too few messages or is not overtaken */
+#define AGAIN_DUR_NS   (1000 * MS)  /* pause until the next probe; doubled each time, */
+#define AGAIN_DOUBLED  6u           /* at most this often: 64 s */
+#define REPORT_DUR_NS  (10000 * MS) /* between two reports of dropped messages */
 #define CHANNELS_MAX   TOPICS_FAN_MAX
 
-struct news { /* of channels of ours: to be told without a lock */
+struct news { /* new results, which are reported without a lock */
 	uint32_t channel[CHANNELS_MAX];
 	char text[CHANNELS_MAX][101];
 	unsigned n;
 };
 
-/* ---- what is known; lock is held ---- */
+/* ---- state; caller holds the probe's lock ---- */
 
 static uint64_t sent(struct sim_bridge *b, const struct cyber_topic *t)
 {
 	return outbox_sent(&b->link.outbox, t->out);
 }
 
-/* Of one channel of ours: all that it becomes are accepted, or which is not. "": it is not known yet. */
+/*
+ * Describes one of our channels: "accepted" if all Apollo channels made from it are, else one that is not; "" if not
+ * known yet.
+ */
 static void describe(const struct sim_bridge *b, uint32_t channel, char text[101])
 {
 	bool all = true;
@@ -70,8 +76,8 @@ static void log_writer(struct sim_bridge *b, const struct cyber_topic *t, enum c
 			 t->name, cyber_topic_type(t));
 	else if (t->writer == WRITER_UNCONFIRMED)
 		log_info(b,
-			 "%s: nothing of it has come back from cyber_bridge yet, which may be slow, or not know %s; it is "
-			 "looked at again",
+			 "%s: no message has come back from cyber_bridge yet, which may be slow, or not know %s; this is "
+			 "checked again",
 			 t->name, cyber_topic_type(t));
 	else if (was != WRITER_UNKNOWN)
 		log_info(b, "%s: cyber_bridge has accepted it", t->name);
@@ -87,7 +93,7 @@ static void learn(struct sim_bridge *b, struct cyber_topic *t, enum cyber_writer
 		return;
 	log_writer(b, t, was);
 	if (news->n == CHANNELS_MAX)
-		return; /* told with the next of that channel, or never: it is for people */
+		return; /* only information for the user: reported with the channel's next change, if any */
 	news->channel[news->n] = t->channel;
 	describe(b, t->channel, news->text[news->n++]);
 }
@@ -101,7 +107,7 @@ static void ask_later(struct cyber_topic *t)
 	t->due_mono_ns = mono_now_ns() + (AGAIN_DUR_NS << doubled);
 }
 
-/* Several of its messages were sent in a while, and none is back. */
+/* A probe of the topic failed: several messages were sent and none came back. */
 static void miss(struct sim_bridge *b, struct cyber_topic *t, struct news *news)
 {
 	t->misses = t->overtaken ? t->misses + 1 : 0;
@@ -120,7 +126,7 @@ static bool any_asked(const struct sim_bridge *b)
 	return false;
 }
 
-/* Which ones to ask for next: all small ones, else a large one; and one that is known to come back. */
+/* Chooses what to probe: all small topics that are due, else one large topic; and an accepted one to compare with. */
 static bool choose(struct sim_bridge *b)
 {
 	struct cyber_topic *large = NULL, *witness = NULL;
@@ -145,7 +151,7 @@ static bool choose(struct sim_bridge *b)
 	return any;
 }
 
-/* ---- the probe's own connection: its thread ---- */
+/* ---- called by the probe link's thread ---- */
 
 static void tell(struct sim_bridge *b, const struct news *news)
 {
@@ -185,8 +191,9 @@ static struct cyber_topic *topic_of(struct sim_bridge *b, const struct frame *f)
 }
 
 /*
- * What comes back of the other one may have been sent long before, to a peer that is slow: so as many of it have to come as had been
- * sent, and one more. What was under way when the probe began counts too, and what the peer drops does not.
+ * With a slow peer, a message of `other` that comes back may have been sent long ago. So as many must come back as had
+ * been sent by then, and one more. This is not exact: messages already under way when the probe began count too, and
+ * messages that the peer drops do not.
  */
 static void compare(struct sim_bridge *b, struct cyber_topic *t, const struct cyber_topic *other)
 {
@@ -222,7 +229,7 @@ static void take(void *bridge, const struct frame *f)
 		tcp_link_close(&b->probe.link);
 }
 
-/* While others come back there is time to see whether they overtake it. */
+/* As long as other channels come back, it waits longer to see whether they overtake this one. */
 static bool has_missed(struct sim_bridge *b, const struct cyber_topic *t, int64_t dur_ns)
 {
 	return dur_ns > MISSED_DUR_NS && sent(b, t) - t->sent >= MISSED_SENT &&
@@ -257,7 +264,7 @@ static const struct tcp_link_ops probe_ops = {
 	.dialect = &frame_cyber, .thread = "cyber-probe", .status = on_status, .take = take, .look = look
 };
 
-/* ---- the main link's thread ---- */
+/* ---- called by the main link's thread ---- */
 
 static void report_dropped(struct sim_bridge *b, int64_t now)
 {
@@ -273,7 +280,7 @@ static void begin(struct sim_bridge *b)
 {
 	bool any;
 
-	tcp_link_join(&b->probe.link); /* it does not live */
+	tcp_link_join(&b->probe.link); /* its thread has ended, see cyber_look() */
 	pthread_mutex_lock(&b->probe.lock);
 	any = choose(b);
 	pthread_mutex_unlock(&b->probe.lock);
@@ -290,7 +297,7 @@ int64_t cyber_look(void *bridge)
 		again = known;
 
 	if (now < b->probe.next_mono_ns)
-		return again; /* what else is to be seen comes with messages, which wake this thread */
+		return again; /* other things to look at come with messages, which wake this thread */
 	b->probe.next_mono_ns = now + LOOK_DUR_NS;
 	report_dropped(b, now);
 	if (b->probe.on && !tcp_link_alive(&b->probe.link))
@@ -298,7 +305,7 @@ int64_t cyber_look(void *bridge)
 	return again;
 }
 
-/* As many as there is room for; false: there are no more. */
+/* Resets topics until news is full; false: no result was left. */
 static bool forget_some(struct sim_bridge *b, struct news *news)
 {
 	news->n = 0;
@@ -355,7 +362,7 @@ bool cyber_probe_taken(struct sim_bridge *b, const char *name, uint32_t channel,
 	pthread_mutex_unlock(&b->probe.lock);
 	if (taken)
 		snprintf(why, why_size,
-			 "it would go out as %.60s, as another channel does: give one of them a name of its own, with \"cyber\": "
+			 "it would be published as %.60s, like another channel: give one of them another name, with \"cyber\": "
 			 "{\"topic\": ...} in the options of the channel",
 			 name);
 	return taken;

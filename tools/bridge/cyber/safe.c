@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The input that a vehicle gets when its commands stop coming, whether the peer has gone or is only silent: what the rig names, again and
- * again, until there is a command. Nothing before the first one. Thread: one of its own, where the rig names any.
+ * The safe input: when a vehicle's commands stop, because the connection is lost or the peer is silent, the input that
+ * the rig names is published repeatedly until a command arrives. Nothing is published before the first command. Runs in
+ * its own thread, which exists only if the rig names a safe input.
  */
 #include <errno.h>
 #include <math.h>
@@ -17,7 +18,7 @@
 #define LOOK_MS      20
 #define AGAIN_DUR_NS INT64_C(100000000)
 
-/* ---- the rig's ---- */
+/* ---- options ---- */
 
 static const struct {
 	const char *name;
@@ -108,7 +109,7 @@ static void look_at(struct cyber_in *in)
 
 	if (!s->timeout_dur_ns || heard == INT64_MIN)
 		return;
-	if (now < heard) /* time has jumped back */
+	if (now < heard) /* simulated time was set back */
 		(void)atomic_compare_exchange_strong(&s->heard_sim_ns, &heard, now);
 	else if (now - heard <= s->timeout_dur_ns && s->acting)
 		log_info(in->bridge, "%s: commands come again", in->name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages on their way out: encoded on a lane, queued, sent by the link's thread as far as the socket takes them. */
+/* Sends messages: a lane encodes and queues them, the link's thread writes them to the socket. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static int too_large(struct cyber_topic *t, size_t size)
 {
 	uint64_t n = atomic_fetch_add(&t->too_large, 1) + 1;
 
-	if ((n & (n - 1)) == 0) /* the first, then ever more rarely */
+	if ((n & (n - 1)) == 0) /* at 1, 2, 4, 8, ... such messages */
 		log_error(
 			t->bridge,
 			"%s: a message of %zu bytes is not sent: Cyber's shared memory holds less than %u (%llu so far)",
@@ -93,7 +93,10 @@ static int put(struct sim_bridge *b, struct cyber_topic *t, struct iov_buf *o, s
 	return tcp_link_put(&b->link, t->out, o, task);
 }
 
-/* Converted side by side, queued in order. One answer for all that a channel becomes: they are copied where it is more than one. */
+/*
+ * Encodes in parallel, queues in order. The task can be answered only once, so when a channel has several topics, their
+ * messages are copied.
+ */
 int cyber_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m, struct sim_task *task)
 {
 	struct iov_buf *o[TOPICS_FAN_MAX];
@@ -104,7 +107,7 @@ int cyber_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct
 	if (SIM_BRIDGE_HOST_HAS(b->host, in_order))
 		b->host->in_order(b->host->ctx, task);
 	for (unsigned i = 0; i < t->n; i++) {
-		if (t->topic[i]->frames) /* which add up: in order too */
+		if (t->topic[i]->frames) /* merged with earlier frames, so encoded in order */
 			r[i] = encode(b, t->topic[i], m, &o[i]);
 		if (r[i] == 0)
 			r[i] = put(b, t->topic[i], o[i], t->n == 1 ? task : NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values that the bridge and a channel may have as an option. */
+/* Options that both the bridge and a channel may have. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

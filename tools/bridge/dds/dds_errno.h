@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A code of DDS as a negative errno; 0 for what is no error. Thread: any. */
+/* Converts a DDS return code to a negative errno, or 0 if it is no error. Thread: any. */
 #ifndef DDS_ERRNO_H
 #define DDS_ERRNO_H
 

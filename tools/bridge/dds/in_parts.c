@@ -2,7 +2,7 @@
 /* See in_parts.h. */
 #include "in_parts.h"
 
-struct parts { /* how the message goes out that this thread writes just now */
+struct parts { /* the message that this thread is sending */
 	size_t part;
 	in_parts_between_fn *between;
 	void *arg;

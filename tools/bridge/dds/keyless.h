@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What Cyclone asks of a type without keys whose samples are bytes: readers take these with dds_takecdr(), so no samples of it are made. A plug-in
- * puts it into its own tables of operations. Thread: Cyclone's, any.
+ * Operations that Cyclone needs from a type without keys whose samples are bytes: readers use dds_takecdr(), so samples
+ * are never deserialised. A plug-in puts them into its own tables of operations. Thread: Cyclone's, any.
  */
 #ifndef DDS_KEYLESS_H
 #define DDS_KEYLESS_H
@@ -11,7 +11,7 @@
 #include <dds/ddsi/ddsi_sertype.h>
 #include <dds/ddsi/q_radmin.h>
 
-/* There is one instance. */
+/* All samples belong to one instance. */
 bool keyless_eqkey(const struct ddsi_serdata *a, const struct ddsi_serdata *b);
 void keyless_keyhash(const struct ddsi_serdata *d, struct ddsi_keyhash *buf, bool force_md5);
 bool keyless_to_sample(const struct ddsi_serdata *d, void *sample, void **bufptr, void *buflim);
@@ -29,7 +29,7 @@ uint32_t keyless_hash(const struct ddsi_sertype *t);
 	.version = ddsi_sertype_v0, .zero_samples = keyless_zero, .realloc_samples = keyless_realloc, \
 	.free_samples = keyless_free_samples, .hash = keyless_hash
 
-/* Copies bytes from..to of what came in, fragments that may overlap. False: there is a gap. */
+/* Copies bytes from..to of the received fragments, which may overlap. False: a fragment is missing. */
 bool keyless_gather(const struct nn_rdata *chain, size_t from, size_t to, uint8_t *ret);
 
 #endif

@@ -14,15 +14,15 @@
 #include "receivers.h"
 #include "timeutil.h"
 
-#define PART             (128 << 10) /* the most that is sent unseen: three datagrams, which the smallest buffers hold */
-#define TIMED_PARTS      4u          /* 512 KiB without a look, then */
-#define TIMED_DUR_NS     950000      /* a pause: with the slack of timers, 512 MB/s */
-#define ACKED            (1u << 20)  /* a reliable one waits until its readers have the one before it */
+#define PART             (128 << 10) /* bytes sent between two looks: three datagrams, which fit the smallest buffers */
+#define TIMED_PARTS      4u          /* parts (512 KiB) sent without a look, then */
+#define TIMED_DUR_NS     950000      /* a pause: together with timer slack 512 MB/s */
+#define ACKED            (1u << 20)  /* a reliable writer waits until its readers have the previous message */
 #define ACK_DUR_NS       20000000
-#define ACK_TIMEOUTS     3u /* in a row; then nobody waits for ACK_SKIP_DUR_NS */
+#define ACK_TIMEOUTS     3u /* in a row; then no waiting for ACK_SKIP_DUR_NS */
 #define ACK_SKIP_DUR_NS  1000000000
 #define RMEM_WANT        (4 << 20)
-#define RCVBUF_ASK       (10 << 20) /* as what opens the domain asks */
+#define RCVBUF_ASK       (10 << 20) /* as Cyclone is configured to request */
 #define LOSS_LINE_DUR_NS INT64_C(10000000000)
 
 /* ---- parts ---- */
@@ -31,7 +31,7 @@ struct pace { /* of one message */
 	struct large *l;
 	unsigned parts;
 	int left;   /* bytes to send before the next look */
-	bool timed; /* by the last look */
+	bool timed; /* as the last look says */
 };
 
 static void look_no_more(struct large *l, int e)
@@ -67,7 +67,7 @@ static void between(void *arg)
 		nanosleep(&(struct timespec){ .tv_nsec = TIMED_DUR_NS }, NULL);
 }
 
-/* No part goes unseen, the first one neither: what came before may still be unread. */
+/* Looks before the first part, too: earlier messages may still be unread. */
 static void begin(struct pace *p, struct large_writer *w)
 {
 	int total = atomic_load(&w->readers_ever);
@@ -77,7 +77,7 @@ static void begin(struct pace *p, struct large_writer *w)
 	look(p);
 }
 
-/* The user sees holes in a picture: whose buffer it was, and what helps. */
+/* Logs whose receive buffer lost packets and what helps; users see it as holes in a picture. */
 static void name_loss(struct large *l)
 {
 	struct receivers_loss loss;
@@ -92,10 +92,10 @@ static void name_loss(struct large *l)
 		"%s; \"ss -uanmp\" shows whose it is",
 		loss.port, loss.packets, loss.buffer,
 		loss.waited
-			? "as it was not read for as long as a message waits (options.pacing_ms): the machine is too busy, or the program hangs"
+			? "because it was not read within options.pacing_ms: the machine is too busy, or the program hangs"
 		: loss.buffer < 2u << 20
 			? "on its side run sysctl -w net.core.rmem_max=4194304 net.core.rmem_default=4194304"
-			: "as it is not read in time: the machine is too busy, or the program hangs");
+			: "because it is not read in time: the machine is too busy, or the program hangs");
 }
 
 static void wait_for_acks(struct large_writer *w, dds_entity_t writer)
@@ -160,7 +160,7 @@ static void *large_main(void *arg)
 	return NULL;
 }
 
-/* The caller holds l->lock. */
+/* Caller holds l->lock. */
 static bool has(const struct large *l, const struct sim_bridge_topic *channel)
 {
 	for (unsigned i = 0; i < l->n; i++)
@@ -176,7 +176,7 @@ bool large_take(struct large *l, struct sim_bridge_topic *channel, const struct 
 	if (!task)
 		return false;
 	pthread_mutex_lock(&l->lock);
-	mine = m->body_size >= LARGE_BYTES || has(l, channel); /* a small one must not overtake */
+	mine = m->body_size >= LARGE_BYTES || has(l, channel); /* a small message must not overtake a large one */
 	while (mine && l->n == LARGE_MAX)
 		pthread_cond_wait(&l->changed, &l->lock);
 	if (mine) {
@@ -198,8 +198,8 @@ void large_drain(struct large *l, const struct sim_bridge_topic *channel)
 /* ---- opening ---- */
 
 /*
- * Where readers cannot be watched: how large a receive buffer a socket gets here, asked for as Cyclone does. A user's
- * side on this machine has the same limit. Linux reports twice what it was asked for, and counts its own overhead within.
+ * Warns of small receive buffers if readers cannot be watched: requests one as Cyclone does, since readers on this
+ * machine have the same limit. Linux reports twice the requested size, which includes its own overhead.
  */
 static void probe_buffers(struct large *l)
 {

@@ -18,8 +18,8 @@
 
 #define SOCKETS_MAX    256u
 #define PORT_MIN       7400u
-#define PORTS_EACH     250u   /* of a domain: the first is for its discovery alone */
-#define PORTS_LOCAL    32768u /* from here on the kernel gives them to anybody */
+#define PORTS_EACH     250u   /* for each domain: its first port is for discovery only */
+#define PORTS_LOCAL    32768u /* from here on the kernel assigns ports to any program */
 #define LOOK_DUR_NS    100000
 #define STUCK_DUR_NS   20000000
 #define STUCK_MAX      3u
@@ -28,25 +28,25 @@
 struct receiver {
 	uint32_t inode;
 	uint16_t port;
-	uint32_t fill, room; /* as the kernel counts: with its own overhead */
+	uint32_t fill, room; /* as the kernel counts, including its overhead */
 	uint32_t drops, drops_begin;
 	bool reported;
-	bool used;               /* it has received something in its life */
-	unsigned seen;           /* number of the look that listed it last */
-	unsigned stuck;          /* messages in a row that have waited in vain */
-	int64_t read_mono_ns;    /* when it was empty, or less full than before */
-	int64_t excused_mono_ns; /* not waited for until then */
+	bool used;               /* it has received something at least once */
+	unsigned seen;           /* number of the last look that listed it */
+	unsigned stuck;          /* consecutive messages that waited their maximum for it */
+	int64_t read_mono_ns;    /* when it was last empty, or less full than before */
+	int64_t excused_mono_ns; /* not waited for before */
 };
 
 struct receivers {
 	int fd;
 	unsigned look;
-	unsigned hint; /* where the next one of a listing is: its order is always the same */
+	unsigned hint; /* where the next entry of a listing is expected: their order is constant */
 	unsigned n;
 	int64_t look_mono_ns;
-	int64_t patience_dur_ns; /* that a message may wait */
-	int64_t left_dur_ns;     /* of it, for this one */
-	bool fresh;              /* a reader has come: any socket may be its own */
+	int64_t patience_dur_ns; /* maximum wait for a message */
+	int64_t left_dur_ns;     /* rest of it for this message */
+	bool fresh;              /* a reader has joined: any socket may be its own */
 	struct receiver all[SOCKETS_MAX];
 	_Alignas(8) char answer[16384];
 };
@@ -76,7 +76,7 @@ static void note_memory(struct receivers *r, struct receiver *s, const uint32_t 
 		s->stuck = 0;
 	}
 	s->fill = mem[SK_MEMINFO_RMEM_ALLOC];
-	/* reading leaves a part of a page reserved, in steps of which the kernel accounts for what comes in */
+	/* reading leaves part of a page reserved, because the kernel accounts for input in such steps */
 	s->used |= s->fill || mem[SK_MEMINFO_FWD_ALLOC];
 	s->room = mem[SK_MEMINFO_RCVBUF];
 	s->drops_begin = s->seen ? s->drops_begin : mem[SK_MEMINFO_DROPS];
@@ -84,7 +84,7 @@ static void note_memory(struct receivers *r, struct receiver *s, const uint32_t 
 	s->seen = r->look;
 }
 
-/* No sample goes to the port where participants announce themselves; what listens there reads when it likes. */
+/* Whether samples may arrive at the port; not at that of participant discovery, whose receiver may read at any pace. */
 static bool takes_samples(unsigned port)
 {
 	return port >= PORT_MIN && (port >= PORTS_LOCAL || (port - PORT_MIN) % PORTS_EACH != 0);
@@ -134,13 +134,13 @@ static int ask(const struct receivers *r)
 	return send(r->fd, &q, sizeof(q), 0) == sizeof(q) ? 0 : -errno;
 }
 
-/* Those of a listing are marked with its number; sockets that were closed are removed. */
+/* Lists all sockets and marks them with the look's number; removes those that were closed. */
 static int look(struct receivers *r)
 {
 	bool more = true;
 	int e;
 
-	r->look += r->look == UINT32_MAX ? 2 : 1; /* never 0 */
+	r->look += r->look == UINT32_MAX ? 2 : 1; /* 0 is not a valid number */
 	r->hint = 0;
 	r->look_mono_ns = mono_now_ns();
 	e = ask(r);
@@ -151,7 +151,7 @@ static int look(struct receivers *r)
 			return n < 0 ? -errno : -EIO;
 		for (struct nlmsghdr *h = (struct nlmsghdr *)(void *)r->answer; NLMSG_OK(h, n); h = NLMSG_NEXT(h, n)) {
 			if (h->nlmsg_seq != r->look)
-				continue; /* of a listing that was given up */
+				continue; /* from an earlier, abandoned listing */
 			if (h->nlmsg_type == NLMSG_ERROR)
 				e = ((const struct nlmsgerr *)NLMSG_DATA(h))->error;
 			if (h->nlmsg_type == NLMSG_ERROR || h->nlmsg_type == NLMSG_DONE)
@@ -206,13 +206,16 @@ void receivers_begin(struct receivers *r, bool fresh)
 		r->all[i].drops_begin = r->all[i].drops;
 }
 
-/* Half of a buffer is for what comes from others, and for what the kernel counts a while longer. */
+/* Half of a buffer is left for other senders, and for memory that the kernel still counts a while. */
 static bool too_full(const struct receiver *s, uint32_t size)
 {
 	return s->fill && s->fill + size > s->room / 2;
 }
 
-/* The message has waited as long as it may: who has read nothing for long, three messages in a row, is left alone for a while. */
+/*
+ * The message has waited for its maximum. Sockets that were not read for long, in three messages in a row, are not
+ * waited for during EXCUSED_DUR_NS.
+ */
 static void excuse(struct receivers *r, uint32_t size, int64_t now_mono_ns)
 {
 	for (unsigned i = 0; i < r->n; i++) {
@@ -225,7 +228,7 @@ static void excuse(struct receivers *r, uint32_t size, int64_t now_mono_ns)
 	}
 }
 
-/* 0: none is too full. 1: one is that is worth waiting for; -EAGAIN: only such as are not. */
+/* 0: no buffer is too full. 1: one is that is worth waiting for; -EAGAIN: all that are too full are excused. */
 static int fullness(const struct receivers *r, uint32_t size, int64_t now_mono_ns)
 {
 	int e = 0;
@@ -236,7 +239,10 @@ static int fullness(const struct receivers *r, uint32_t size, int64_t now_mono_n
 	return e;
 }
 
-/* How many bytes fill no buffer above its half: of those that are used, as the others may be anybody's. */
+/*
+ * Number of bytes that fill no buffer above its half. Considers only used sockets, because others may belong to any
+ * program.
+ */
 static int step(const struct receivers *r, int size)
 {
 	uint32_t least = 2 * RECEIVERS_STEP_MAX;
@@ -269,7 +275,7 @@ int receivers_wait(struct receivers *r, int size)
 		now_mono_ns = mono_now_ns();
 		e = fullness(r, (uint32_t)size, now_mono_ns);
 		if (e <= 0 || now_mono_ns - start_mono_ns >= r->left_dur_ns) {
-			if (e > 0 && r->left_dur_ns > 0) /* once for a message */
+			if (e > 0 && r->left_dur_ns > 0) /* once per message */
 				excuse(r, (uint32_t)size, now_mono_ns);
 			r->left_dur_ns -= now_mono_ns - start_mono_ns;
 			return e > 0 ? -ETIMEDOUT : e < 0 ? e : step(r, size);

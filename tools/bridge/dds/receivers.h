@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the UDP sockets of this machine have received and not read yet, as the kernel reports (sock_diag, as `ss -uanm`
- * does): a large message is sent as fast as they are read, and not faster than their buffers hold. Which of them read our topics is not
- * known: all from port 7400 on count, where DDS lives, but for those of its discovery. Sockets of other network namespaces and other
- * machines are not seen.
- * Thread: one at a time.
+ * How much the UDP sockets of this machine have received but not yet read, as reported by the kernel (sock_diag, as `ss
+ * -uanm` does): a large message is sent as fast as they are read, and no faster than their buffers allow. It is unknown
+ * which of them read our topics: all from port 7400 on, where DDS is, except those of discovery, are considered.
+ * Sockets of other network namespaces and machines are not visible. Thread: one at a time.
  */
 #ifndef RECEIVERS_H
 #define RECEIVERS_H
@@ -15,29 +14,33 @@
 
 struct receivers;
 
-struct receivers_loss { /* of one socket, while a message was sent */
+struct receivers_loss { /* losses of one socket, while a message was sent */
 	uint16_t port;
-	uint32_t buffer;  /* bytes, as `ss -uanm` shows it: twice what was asked for, or net.core.rmem_default */
-	uint32_t packets; /* that were dropped, as it was full */
-	bool waited;      /* the message had waited as long as it may */
+	uint32_t buffer;  /* bytes, as in `ss -uanm`: twice the requested size, or net.core.rmem_default */
+	uint32_t packets; /* dropped because it was full */
+	bool waited;      /* the message had waited for its maximum */
 };
 
-/* patience_dur_ns: how long one message may wait in all. -errno: the kernel does not report it. close() accepts NULL. */
+/*
+ * patience_dur_ns: how long one message may wait in all. -errno: the kernel does not report it. receivers_close()
+ * accepts NULL.
+ */
 int receivers_open(int64_t patience_dur_ns, struct receivers **ret);
 void receivers_close(struct receivers *r);
 
-/* A message begins: what is dropped from now on belongs to it. fresh: its topic has readers that it did not have before. */
+/* Begins a message: packets dropped from now on are attributed to it. fresh: its topic has new readers. */
 void receivers_begin(struct receivers *r, bool fresh);
 
 /*
- * Until each socket has room for `size` bytes more, or is empty. Returns how many may be sent before the next call: `size` to
- * RECEIVERS_STEP_MAX. A socket that three messages in a row have waited for, and that was not read meanwhile, is not waited for in
- * the next second: -EAGAIN. -ETIMEDOUT: the message has waited as long as it may. Other -errno: the kernel does not report it (any more).
+ * Waits until each socket has room for `size` more bytes, or is empty. Returns how many bytes may be sent before the
+ * next call: `size` to RECEIVERS_STEP_MAX. A socket for which three messages in a row have waited without its being
+ * read is not waited for during the next second: -EAGAIN. -ETIMEDOUT: the message has waited for its maximum. Other
+ * -errno: the kernel does not report it (any longer).
  */
 #define RECEIVERS_STEP_MAX (1 << 20)
 int receivers_wait(struct receivers *r, int size);
 
-/* Whether a socket has dropped packets since begin(): 1 and the worst of those that were not returned before, or 0. */
+/* Whether a socket has dropped packets since receivers_begin(): 1 and the worst of those not yet returned, or 0. */
 int receivers_lost(struct receivers *r, struct receivers_loss *ret);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who can reach the bridge. Cyclone binds the sockets that receive to 0.0.0.0, whatever interfaces it was told to use, so that
- * every network of this machine could send to a bridge that is to speak over loopback only. It binds the sockets that send to
- * the addresses of those interfaces: from these we learn where to listen, also when CYCLONEDDS_URI has named others.
+ * Limits who can reach the bridge. Cyclone binds its receiving sockets to 0.0.0.0, whatever interfaces it is configured
+ * to use, so every network of this machine could send to a bridge that should use only loopback. It binds its sending
+ * sockets to the addresses of those interfaces: they show where to listen, also if CYCLONEDDS_URI names other
+ * interfaces.
  *
  *   loopback only   the sockets are bound to the device lo
- *   this machine    a filter in the kernel: what came over lo (whatever this machine sends to one of its own addresses does), and
- *                   the copies that the kernel makes, for this machine, of multicast that leaves it; what sends is bound to lo
- *   otherwise       a filter in the kernel: only packets that are addressed to these addresses, or to a group
+ *   this machine    a filter in the kernel: accepts packets over lo (which this machine uses for all its own addresses), and
+ *                   the kernel's local copies of outgoing multicast; sending sockets are bound to lo
+ *   otherwise       a filter in the kernel: accepts only packets to these addresses, or to a multicast group
  *
  * Linux: SO_BINDTODEVICE needs no privilege since 5.7; socket(7), packet filters of struct sock_filter.
  */
@@ -27,15 +28,15 @@
 #include "option.h"
 
 #define ADDRESSES_MAX 32
-#define IP_SRC_AT     12 /* of an IPv4 header */
+#define IP_SRC_AT     12 /* offset in an IPv4 header */
 #define IP_DST_AT     16
-#define LO_INDEX      1 /* in each network namespace */
+#define LO_INDEX      1 /* the same in each network namespace */
 
 struct found {
 	in_addr_t address[ADDRESSES_MAX]; /* network byte order */
 	unsigned n;
-	unsigned left_alone;   /* of another family */
-	const in_addr_t *from; /* who alone is heard, and these addresses; NULL: whoever sends there */
+	unsigned left_alone;   /* sockets of other address families */
+	const in_addr_t *from; /* accept only these senders and the addresses above; NULL: accept any sender */
 	unsigned n_from;
 };
 
@@ -86,7 +87,7 @@ void sockets_note(struct sockets *s)
 	for_each_udp(note, s);
 }
 
-struct pass { /* over the sockets that are new */
+struct pass { /* over the new sockets */
 	const struct sockets *before;
 	struct found found;
 	int (*close_in)(int fd, const struct found *f);
@@ -98,7 +99,7 @@ static bool is_new(const struct pass *p, int fd)
 	return fd >= SOCKETS_FDS_MAX || !(p->before->there[fd / 8] >> fd % 8 & 1);
 }
 
-/* Its address; false: not IPv4. */
+/* Its IPv4 address; false: another family. */
 static bool address_of(int fd, in_addr_t *ret)
 {
 	struct sockaddr_in a = { 0 };
@@ -135,7 +136,7 @@ static void narrow(void *arg, int fd)
 	p->error = p->error < 0 ? p->error : r;
 }
 
-/* ---- what they hear ---- */
+/* ---- filters ---- */
 
 static int bind_to_lo(int fd, const struct found *f)
 {
@@ -144,8 +145,8 @@ static int bind_to_lo(int fd, const struct found *f)
 }
 
 /*
- * Whatever addresses a packet has: if it comes from outside, the kernel has its type not as PACKET_LOOPBACK, and its interface is
- * not lo.
+ * Independent of the packet's addresses: a packet from outside has another type than PACKET_LOOPBACK in the kernel, and
+ * another interface than lo.
  */
 int sockets_hear_machine(int fd)
 {
@@ -162,7 +163,7 @@ int sockets_hear_machine(int fd)
 	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &prog, sizeof(prog)) < 0 ? -errno : 0;
 }
 
-/* From one of those that are heard, or from here: else it ends. */
+/* Accepts senders that are listed, or on this machine; drops the rest. */
 static unsigned short filter_sources(const struct found *f, struct sock_filter *code)
 {
 	const unsigned total = f->n_from + f->n;
@@ -178,7 +179,10 @@ static unsigned short filter_sources(const struct found *f, struct sock_filter *
 	return n;
 }
 
-/* To one of the addresses, or to a group, which the socket has joined at one of the interfaces. */
+/*
+ * Accepts packets to one of the addresses, or to a multicast group, which the socket has joined on one of the
+ * interfaces.
+ */
 static int filter_by_address(int fd, const struct found *f)
 {
 	struct sock_filter code[2 * ADDRESSES_MAX + SOCKETS_FROM_MAX + 7];
@@ -227,24 +231,23 @@ int sockets_narrow(const struct sim_bridge_host *host, const struct sockets *bef
 
 	for_each_udp(find, &p);
 	if (p.found.n == 0 || p.found.left_alone || n_from > SOCKETS_FROM_MAX) {
-		log_warn(&at, "the addresses that Cyclone uses are not known: it hears whoever reaches this machine");
+		log_warn(&at, "the addresses that Cyclone uses are unknown: it accepts packets from anywhere");
 		return -EADDRNOTAVAIL;
 	}
 	p.close_in = all_loopback(&p.found) ? bind_to_lo : filter_by_address;
 	for_each_udp(narrow, &p);
-	if (p.error < 0 && p.close_in == bind_to_lo) { /* before Linux 5.7, without privilege */
+	if (p.error < 0 && p.close_in == bind_to_lo) { /* before Linux 5.7 binding needs privilege */
 		p.error = 0;
 		p.close_in = filter_by_address;
 		for_each_udp(narrow, &p);
 	}
 	if (p.error < 0)
-		log_warn(&at,
-			 "its sockets cannot be closed to other networks (%s): it hears whoever reaches this machine",
+		log_warn(&at, "its sockets cannot be closed to other networks (%s): it accepts packets from anywhere",
 			 strerror(-p.error));
 	return p.error;
 }
 
-/* What is bound to 127.0.0.1 reaches no other machine anyhow; before Linux 5.7 the kernel does not let us bind it to lo as well. */
+/* A socket bound to 127.0.0.1 cannot reach other machines anyway; before Linux 5.7 it cannot be bound to lo as well. */
 static int stay_on_lo(int fd)
 {
 	int none = 0, r = bind_to_lo(fd, NULL);
@@ -281,11 +284,11 @@ int sockets_keep_to_machine(const struct sockets *before)
 
 /* ---- Cyclone's log ---- */
 
-/* Anybody who reaches a socket can fill it: a line for each packet that is no RTPS. */
+/* Any program that reaches a socket can flood the log: each packet that is not RTPS is a line. */
 static void take_line(void *arg, const dds_log_data_t *d)
 {
 	struct sockets_log *l = arg;
-	size_t n = strnlen(d->message, d->size); /* its header of d->hdrsize lies before it */
+	size_t n = strnlen(d->message, d->size); /* d->hdrsize bytes of header precede it */
 	int level = d->priority & (DDS_LC_FATAL | DDS_LC_ERROR) ? 0 : d->priority & DDS_LC_WARNING ? 1 : 3;
 	unsigned long kept_back = 0;
 	bool allowed;
@@ -302,7 +305,7 @@ static void take_line(void *arg, const dds_log_data_t *d)
 	}
 	pthread_mutex_unlock(&l->lock);
 	if (kept_back)
-		log_warn(l, "Cyclone: %lu lines were kept back", kept_back);
+		log_warn(l, "Cyclone: %lu lines suppressed: rate limit", kept_back);
 	if (allowed)
 		log_at(l, level, "Cyclone: %.*s", (int)n, d->message);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that clients may fetch by a URI, such as the meshes of a vehicle's model: those below the folders that the rig's option "assets" names,
- * {"package://car/": "/usr/share/car"}. No path leads out of these folders, not by ".." nor by a link.
+ * Files that clients may fetch by a URI, such as the meshes of a vehicle's model: those below the folders of the option
+ * "assets", {"package://car/": "/usr/share/car"}. Neither ".." nor a link can lead out of these folders.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -97,7 +97,7 @@ int asset_read(const json_t *assets, const char *uri, uint8_t **ret, size_t *ret
 		snprintf(why, why_size, "%.150s: %s", uri,
 			 !folder        ? "no folder of the rig's option \"assets\" has it"
 			 : r == -EXDEV  ? "it leads out of its folder"
-			 : r == -EISDIR ? "it is no file"
+			 : r == -EISDIR ? "it is not a file"
 			 : r == -EFBIG  ? "it is longer than 16 MiB"
 					: strerror(-r));
 	return r;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What clients have simd do, and what takes its time: methods of its control interface as services, parameters, assets. One thread runs
- * them one after the other, since a step of the clock is answered when it is over.
+ * Requests of clients that simd executes, and that may take long: methods of its control interface as services,
+ * parameters, assets. One thread runs them one after the other, because a step of the clock is answered only when it is
+ * complete.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -58,7 +59,7 @@ void calls_advertise(json_t *list)
 	}
 }
 
-/* ---- what waits ---- */
+/* ---- the queue ---- */
 
 static void call_free(struct call *k)
 {
@@ -88,7 +89,7 @@ static bool put(struct sim_bridge *b, struct call *k)
 	return room;
 }
 
-/* NULL: there is no room, or no memory. text: taken, malloc(). */
+/* Queues a request. NULL: the queue is full, or no memory. Takes ownership of text, from malloc(). */
 static struct call *ask(struct client *c, int kind, const char *id, const char *method, char *text, uint32_t service,
 			uint32_t call_id)
 {
@@ -130,7 +131,7 @@ bool calls_request(struct client *c, uint32_t service, uint32_t call, const uint
 	if (text && ask(c, CALL_METHOD, NULL, m->name, text, service, call))
 		return true;
 	pthread_mutex_lock(&c->bridge->lock);
-	client_refuse_call(c, service, call, text ? "too many requests wait" : "the request is no object in JSON");
+	client_refuse_call(c, service, call, text ? "too many requests wait" : "the request is not a JSON object");
 	pthread_mutex_unlock(&c->bridge->lock);
 	return true;
 }
@@ -155,7 +156,7 @@ void calls_asset(struct client *c, const char *uri, uint32_t request)
 
 /* ---- parameters ---- */
 
-/* X(name, member of Clock, type that clients are told; NULL: none) */
+/* X(name, member of Clock, type reported to clients; NULL: none) */
 #define PARAMETERS(X) \
 	X("/clock/scale", "scale", "float64") \
 	X("/clock/paused", "paused", NULL) \
@@ -211,7 +212,7 @@ json_t *calls_parameters(const struct sim_bridge *b, const char *clock, json_t *
 	return list;
 }
 
-/* The method that sets it, with its parameters; NULL: there is none. */
+/* The method that sets the parameter, and its params; NULL: it cannot be set. */
 static const char *method_for(const char *name, const json_t *value, char *params, size_t size)
 {
 	snprintf(params, size, "{}");
@@ -234,7 +235,7 @@ static bool set_queue(struct sim_bridge *b, const char *name, const json_t *valu
 	return true;
 }
 
-/* What cannot be set is said in why. */
+/* Sets a parameter; on failure the reason is in why. */
 static void set_parameter(struct sim_bridge *b, struct sim_client *sim, const json_t *one, char *why, size_t size)
 {
 	const char *name = json_string_value(json_object_get(one, "name")), *method;
@@ -326,7 +327,7 @@ static void run_asset(struct sim_bridge *b, const struct call *k)
 	pthread_mutex_lock(&b->lock);
 	c = client_find(b, k->client);
 	if (c && !client_say_bytes(c, head, 10 + n, data, len))
-		client_status(c, 2, "%.200s: too long for what waits for this client already; fetch it again", k->text);
+		client_status(c, 2, "%.200s: too long for this client's queue at present; fetch it again", k->text);
 	pthread_mutex_unlock(&b->lock);
 	free(data);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Channels on their way out: their announcements to clients, and their messages, converted once and only if somebody watches. */
+/* Outgoing channels: their advertisements, and their messages, converted once and only if there are subscribers. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,7 +133,7 @@ void foxglove_topic_close(void *bridge, struct topic_out *out)
 	free(t);
 }
 
-/* What a definition of protobuf was made into, and definitions of ROS 2 cannot say, goes out as that message: viewers read those too. */
+/* A type made from a protobuf definition that ROS 2 cannot express is sent as protobuf, which viewers read, too. */
 static int find_definition(struct foxglove_topic *t, const struct topic_options *w)
 {
 	const struct sim_type *type = t->out.conversion.generic;
@@ -224,7 +224,7 @@ void foxglove_add_markers(struct sim_bridge *b, const struct sim_bridge_channel 
 
 /* ---- messages ---- */
 
-/* One of those who watch it has let a slot wait in vain: it gets copies, so that simd waits for nobody. */
+/* Whether a subscriber has held a slot for too long: then messages are copied, so that simd never waits. */
 static bool is_slow(const struct channel *ch)
 {
 	const struct subscription *s = ch->subscriptions;
@@ -311,7 +311,7 @@ static int write_one(void *arg, struct topic_out *out, const struct map_message 
 		topics_put_buf(&b->common, o);
 		return -ENOMEM;
 	}
-	(void)message_set(m, false, o); /* fails for no message without a count */
+	(void)message_set(m, false, o); /* cannot fail without a length */
 	atomic_fetch_add_explicit(&b->converted, 1, memory_order_relaxed);
 	messages_await_turn(&b->common, task);
 	return channel_send(b, t->channel, m, in->header.stamp_sim_ns, held, job);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bridge_foxglove: what a rig publishes, for people to look at: a WebSocket server for Foxglove and Lichtblick, and a web page of its own.
- * This file is the plug-in's table; see README.md for the others.
+ * bridge_foxglove: shows what a rig publishes: a WebSocket server for Foxglove and Lichtblick, and a web page of its
+ * own. This file is the plug-in's table; see README.md for the others.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -129,8 +129,8 @@ static void foxglove_destroy(struct sim_bridge *b)
 	foxglove_server_close(b);
 	calls_close(b);
 	watch_close(b);
-	log_info(b, "%llu messages converted, %llu not, as nobody watched",
-		 (unsigned long long)atomic_load(&b->converted), (unsigned long long)atomic_load(&b->skipped));
+	log_info(b, "%llu messages converted, %llu not: no subscriber", (unsigned long long)atomic_load(&b->converted),
+		 (unsigned long long)atomic_load(&b->skipped));
 	for (unsigned i = 0; i < b->n_in; i++)
 		topic_in_close(&b->in[i]);
 	foxglove_services_finish(b);
@@ -155,7 +155,7 @@ static void init(struct sim_bridge *b, const struct sim_bridge_host *host)
 	pthread_mutex_init(&b->context_lock, NULL);
 	pthread_mutex_init(&b->lock, NULL);
 	named_reader_init(&b->reader);
-	b->n_ids = 100; /* below are simd's own services */
+	b->n_ids = 100; /* lower ids are simd's own services */
 	b->piece = malloc(LWS_PRE + FOXGLOVE_PIECE);
 }
 
@@ -184,7 +184,10 @@ static int foxglove_create(const struct sim_bridge_host *host, struct sim_bridge
 
 	if (!b)
 		return -ENOMEM;
-	/* what waited for a slow client goes back at once: glibc would raise this to what was freed, and keep twice as much */
+	/*
+	 * returns memory of large messages to the system at once; otherwise glibc would raise this threshold, and keep
+	 * twice as much
+	 */
 	mallopt(M_MMAP_THRESHOLD, 1 << 20);
 	init(b, host);
 	r = b->piece ? read_options(b) : -ENOMEM;
@@ -209,7 +212,7 @@ static int foxglove_connect(struct sim_bridge *b, const char *connection)
 {
 	int r;
 
-	foxglove_server_close(b); /* it reads the address */
+	foxglove_server_close(b); /* the server's thread reads the address */
 	r = read_connection(b, connection);
 	if (r == 0)
 		r = foxglove_server_open(b);

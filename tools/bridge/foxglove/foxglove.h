@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside bridge_foxglove: a WebSocket server for Foxglove, Lichtblick and the web page that it serves at the same port. Lanes convert a
- * message once, if somebody watches, and put it into the queue of each who does; one thread, in which all of libwebsockets runs, sends it
- * from the slot. Two more ask simd, for what is shown of simd itself and for what clients have it do.
+ * Inside bridge_foxglove: a WebSocket server for Foxglove, Lichtblick and its own web page, at one port. Lanes convert
+ * a message once, if it has subscribers, and queue it for each client; one thread, in which all of libwebsockets runs,
+ * sends it from the slot. Two more threads call simd: for the state of simd that is shown, and for requests of clients.
  *
- * Locks: `lock`, then the pool's and the topics'; `context_lock` and `calls.lock` are leaves.
+ * Lock order: `lock`, then the pool's and the topics'; `context_lock` and `calls.lock` are leaves.
  */
 #ifndef FOXGLOVE_H
 #define FOXGLOVE_H
@@ -22,30 +22,32 @@
 
 #define FOXGLOVE_CLIENTS_MAX       64u
 #define FOXGLOVE_CONNECTIONS_MAX   256u
-#define FOXGLOVE_GUESTS_MAX        (FOXGLOVE_CONNECTIONS_MAX + 32) /* and those that are being closed */
-#define FOXGLOVE_SUBSCRIPTIONS_MAX 2048u                           /* of a client */
-#define FOXGLOVE_HELD_MAX          (32u << 20) /* bytes that wait for a client; one larger message, if nothing else waits */
-#define FOXGLOVE_TEXTS_MAX         4096u       /* answers that wait for a client */
-#define FOXGLOVE_QUEUE_MAX         1000u
-#define FOXGLOVE_OP_MAX            (1u << 20)  /* bytes of an operation in JSON */
-#define FOXGLOVE_IN_MAX            (64u << 20) /* of a message of a client that may publish */
-#define FOXGLOVE_ASSET_MAX         (16u << 20)
-#define FOXGLOVE_PIECE             65536u
-#define FOXGLOVE_DIRECT_MAX        (8u << 20) /* bytes of a fragment that goes out from where it lies; of lws_write() */
-#define FOXGLOVE_CALLS_MAX         32u        /* that wait, of all clients */
-#define FOXGLOVE_ADVERTISED_MAX    64u        /* of a client */
+#define FOXGLOVE_GUESTS_MAX        (FOXGLOVE_CONNECTIONS_MAX + 32) /* including those being closed */
+#define FOXGLOVE_SUBSCRIPTIONS_MAX 2048u                           /* of one client */
+/* bytes queued for a client; one larger message if nothing else is queued */
+#define FOXGLOVE_HELD_MAX  (32u << 20)
+#define FOXGLOVE_TEXTS_MAX 4096u /* answers queued for a client */
+#define FOXGLOVE_QUEUE_MAX 1000u
+#define FOXGLOVE_OP_MAX    (1u << 20)  /* bytes of an operation as JSON */
+#define FOXGLOVE_IN_MAX    (64u << 20) /* largest message of a client that may publish */
+#define FOXGLOVE_ASSET_MAX (16u << 20)
+#define FOXGLOVE_PIECE     65536u
+/* bytes of a fragment sent directly from the slot; limit of lws_write() */
+#define FOXGLOVE_DIRECT_MAX     (8u << 20)
+#define FOXGLOVE_CALLS_MAX      32u /* queued, of all clients together */
+#define FOXGLOVE_ADVERTISED_MAX 64u /* by one client */
 
 struct subscription;
 struct client;
 struct pb_type;
 
-/* What clients may subscribe to: a topic of the rig, or what is shown of simd. */
+/* A Foxglove channel, to which clients may subscribe: a topic of the rig, or a part of simd's state. */
 struct channel {
 	struct channel *next;
 	uint32_t id;
-	unsigned refs; /* topics */
+	unsigned refs; /* number of topics */
 	char *topic, *type;
-	char *text; /* {"id":1,"topic":...}, as it is advertised */
+	char *text; /* {"id":1,"topic":...}, the advertisement */
 	bool latch;
 	_Atomic unsigned n_subscribers;
 	struct subscription *subscriptions;
@@ -58,29 +60,29 @@ struct subscription {
 	struct channel *channel;
 	struct client *client;
 	uint32_t id;
-	struct item *first, *last; /* its messages that wait */
+	struct item *first, *last; /* its queued messages */
 	unsigned n;
 	uint64_t dropped, told;
 };
 
-struct item { /* that waits for a client */
+struct item { /* queued for a client */
 	struct item *next, *prev, *next_of_sub;
-	struct subscription *sub; /* NULL: an operation, or it is no subscription any more */
-	struct message *message;  /* NULL: */
-	uint8_t *text;            /* LWS_PRE bytes, then len */
+	struct subscription *sub; /* NULL: an operation, or the subscription has ended */
+	struct message *message;  /* NULL: an operation */
+	uint8_t *text;            /* LWS_PRE bytes, then len bytes */
 	size_t len;
 	bool binary;
 	uint32_t sub_id;
 	int64_t log_sim_ns;
 };
 
-struct reading { /* what is coming in */
+struct reading { /* the message being received */
 	uint8_t *data;
 	size_t len, room;
 	bool binary;
 };
 
-struct advertised { /* by a client */
+struct advertised { /* advertised by a client */
 	uint32_t id;
 	struct topic_in *in;
 	bool json;
@@ -92,20 +94,20 @@ struct client {
 	struct lws *wsi;
 	unsigned id;
 	char peer[64];
-	bool known;   /* it has the token */
-	bool leaves;  /* it was put out */
+	bool known;   /* it connected with the token */
+	bool leaves;  /* it is being disconnected to make room */
 	bool control; /* it may change things */
-	/* guarded by the bridge's lock */
+	/* guarded by sim_bridge::lock */
 	struct subscription *subscriptions;
 	unsigned n_subscriptions, n_texts, n_calls;
 	struct item *first, *last;
-	size_t bytes; /* of what waits, and what is on its way */
+	size_t bytes; /* of queued items and the one being sent */
 	bool parameters, graph, graph_new;
-	bool slow;         /* a slot was waited for in vain, since it had nothing to wait for last */
-	_Atomic bool over; /* it is not reading its answers */
-	/* the server thread's */
+	bool slow;         /* it has held a slot for too long since its queue was last empty */
+	_Atomic bool over; /* it does not read its answers: disconnect */
+	/* used by the server thread only */
 	struct item *sending;
-	size_t at; /* bytes of it that are out */
+	size_t at; /* bytes of it sent */
 	bool time_due;
 	struct reading reading;
 	struct advertised advertised[FOXGLOVE_ADVERTISED_MAX];
@@ -113,24 +115,24 @@ struct client {
 	uint64_t n_complaints;
 };
 
-struct service { /* of simd's clients */
+struct service { /* a service of simd's clients */
 	struct service *next;
 	uint32_t id;
 	char *name;
 	const struct sim_service_type *type;
-	char *text; /* as it is advertised */
+	char *text; /* the advertisement */
 };
 
 struct foxglove_topic {
-	struct topic_out out; /* first */
+	struct topic_out out; /* first member */
 	struct channel *channel;
-	struct pb_type *defined; /* its messages go out as this one's; NULL: as those of `out` */
+	struct pb_type *defined; /* messages are sent as this protobuf type; NULL: as the type of `out` */
 };
 
-struct call { /* that simd is asked, for a client */
+struct call { /* a request to simd on behalf of a client */
 	struct call *next;
 	unsigned client;
-	int kind; /* of call.c */
+	int kind; /* enum in call.c */
 	uint32_t service, call_id;
 	char *id, *method, *text;
 };
@@ -145,17 +147,17 @@ struct calls {
 	bool running;
 };
 
-/* What is shown of simd: each a channel. Their numbers are those of watch.c's table. */
+/* The parts of simd's state that are shown, each on a channel. Indices of watch.c's table. */
 enum { WATCH_CHANNELS, WATCH_BRIDGES, WATCH_CLIENTS, WATCH_CLOCK, WATCH_INFO, WATCH_N };
 
 struct watch {
 	pthread_t thread;
 	bool running, stop;     /* stop: guarded by lock */
 	pthread_mutex_t lock;   /* a leaf */
-	pthread_cond_t changed; /* somebody watches, or it stops */
+	pthread_cond_t changed; /* a client subscribes, or the thread must stop */
 	struct channel *channel[WATCH_N];
-	_Atomic unsigned n_graph, n_parameters; /* clients that want them */
-	json_t *graph;                          /* its thread's: as it was told last */
+	_Atomic unsigned n_graph, n_parameters; /* clients that subscribe to them */
+	json_t *graph;                          /* used by its thread: the graph as last sent */
 };
 
 struct sim_bridge {
@@ -168,7 +170,7 @@ struct sim_bridge {
 	const char *cert, *key, *token_file;
 	json_t *assets; /* {"package://car/": "/path"} */
 
-	struct guard_address address; /* set before the thread begins */
+	struct guard_address address; /* set before the thread starts */
 	pthread_t thread;
 	bool running;
 	_Atomic int status;
@@ -181,7 +183,7 @@ struct sim_bridge {
 
 	pthread_mutex_t lock;
 	struct channel *channels;
-	struct client *clients; /* changed by the server thread alone */
+	struct client *clients; /* changed only by the server thread */
 	struct item *free;
 	unsigned n_free;
 	struct service *services;
@@ -189,10 +191,9 @@ struct sim_bridge {
 	_Atomic unsigned n_clients;
 	_Atomic bool holding;
 
-	/* the server thread's */
+	/* used by the server thread only */
 	unsigned n_connections, n_client_ids;
-	struct lws *guests
-		[FOXGLOVE_GUESTS_MAX]; /* connections that are no WebSocket; first the one that did something longest ago */
+	struct lws *guests[FOXGLOVE_GUESTS_MAX]; /* connections without WebSocket; the one idle for longest first */
 	unsigned n_guests;
 	lws_sorted_usec_list_t tick;
 	bool ticking;
@@ -210,7 +211,7 @@ struct sim_bridge {
 	_Atomic uint64_t converted, skipped;
 };
 
-/* What anybody can cause is logged ever more rarely. */
+/* Whether to log the n-th event of a kind that any peer can cause: the first 8, then at powers of 2. */
 static inline bool foxglove_worth_saying(uint64_t n)
 {
 	return n <= 8 || (n & (n - 1)) == 0;
@@ -224,69 +225,80 @@ static inline void put_le(uint8_t *at, uint64_t v, unsigned n)
 		at[i] = (uint8_t)(v >> 8 * i);
 }
 
-/* server.c: open() listens, on a thread of its own; close() ends it, and waits. Status is reported to the host. */
+/* server.c: open() listens, on a thread of its own; close() stops it and waits. The status is reported to the host. */
 int foxglove_server_open(struct sim_bridge *b);
 void foxglove_server_close(struct sim_bridge *b);
-/* Something is in a queue. Thread: any. */
+/* Something was queued. Thread: any. */
 void foxglove_server_wake(struct sim_bridge *b);
 
-/* page.c: a file of the web page, by its name ("": the first one). Static. */
+/* page.c: a file of the web page, by name ("": the start page). Static. */
 struct page_file {
 	const char *name, *type;
 	const uint8_t *begin, *end;
 };
 bool page_find(const char *name, struct page_file *ret);
 
-/* ---- queue.c: what waits for a client. The bridge's lock is held ---- */
+/* ---- queue.c: the queue of a client. The caller holds the bridge's lock ---- */
 
-/* An operation: text of malloc(), of which it takes all; NULL: no memory. A client that does not read its answers is over. */
+/*
+ * Queues an operation; takes ownership of text, from malloc(); NULL: no memory. Sets `over` if the client does not read
+ * its answers.
+ */
 void client_say_text(struct client *c, char *text);
 void client_say(struct client *c, json_t *j); /* takes the reference */
 __attribute__((format(printf, 3, 4))) void client_status(struct client *c, int level, const char *fmt, ...);
-/* Bytes, copied. False: they would be too many, or there is no memory. */
+/* Queues a copy of the bytes. False: over a limit, or no memory. */
 bool client_say_bytes(struct client *c, const void *head, size_t head_len, const void *data, size_t len);
-/* A message of a subscription; a job that nobody waits for any more is put before *done. */
-void client_make_room(struct subscription *s, const struct message *m,
-		      struct job **done); /* what goes for it, before it is copied */
+/*
+ * client_make_room() drops older messages before a new one is copied; client_queue() queues a message of a
+ * subscription. Finished jobs are prepended to *done.
+ */
+void client_make_room(struct subscription *s, const struct message *m, struct job **done);
 void client_queue(struct subscription *s, struct message *m, int64_t log_sim_ns, struct job **done);
 struct item *client_take(struct client *c);
 void client_done(struct client *c, struct item *i, struct job **done);
-void client_forget(struct client *c, struct job **done); /* all that waits, and all subscriptions */
+void client_forget(struct client *c, struct job **done); /* drops everything queued, and all subscriptions */
 struct subscription *client_subscribe(struct client *c, struct channel *ch, uint32_t id);
 void client_unsubscribe(struct subscription *s);
 struct client *client_find(struct sim_bridge *b, unsigned id);
-/* What is held since before then is copied. Returns whether something is held yet. */
+/* Copies messages that have held a slot since before that time. Returns whether any still holds one. */
 bool client_release(struct client *c, int64_t before_mono_ns, struct job **done);
 void foxglove_queue_finish(struct sim_bridge *b);
 
-/* send.c: the next piece of what waits. 1: sent; 0: nothing waits; negative: the connection is broken. Server thread, no lock. */
+/*
+ * send.c: sends the next piece of the queue. 1: sent; 0: nothing to send; negative: the connection is broken. Thread:
+ * the server's, without a lock.
+ */
 int client_send(struct client *c);
 
-/* ---- channel.c: topics, and their messages. Thread: the host's ---- */
+/* ---- channel.c: topics and their messages. Thread: the host's ---- */
 int foxglove_topic_open(void *bridge, const struct sim_bridge_channel *ch, const struct topic_options *w,
 			struct topic_out **ret, char *why, size_t why_size);
 void foxglove_topic_close(void *bridge, struct topic_out *t);
-/* Beside the topics of a channel, one of markers: of what has a message that nobody draws. */
+/* Adds a topic of markers to a channel's topics, if its message is one that viewers do not draw. */
 void foxglove_add_markers(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic *t);
 int foxglove_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
 		     struct sim_task *task);
-/* Of a topic of that name and type, or of a new one; a reference. schema: what `encoding` of schemas says. -ENOMEM. */
+/*
+ * Returns a reference to the channel with that topic and type, creating it if necessary. schema: in the language of
+ * schema_encoding. -ENOMEM.
+ */
 int channel_get(struct sim_bridge *b, const char *topic, const char *encoding, const char *type,
 		const char *schema_encoding, const char *schema, bool latch, struct channel **ret);
 void channel_unref(struct sim_bridge *b, struct channel *ch);
-void channel_advertise(const struct channel *ch, struct client *c); /* the lock is held */
-/* To all who watch it; takes the message's reference. hold: as of message.h. */
+void channel_advertise(const struct channel *ch, struct client *c); /* caller holds the lock */
+/* Queues a message for all subscribers; takes over the caller's reference. hold: as in message.h. */
 int channel_send(struct sim_bridge *b, struct channel *ch, struct message *m, int64_t log_sim_ns, struct sim_task *hold,
 		 struct job **job);
 
-/* ---- op.c: what a client says. Server thread ---- */
-void client_greet(struct client *c); /* what there is */
+/* ---- op.c: operations of clients. Thread: the server's ---- */
+void client_greet(struct client *c); /* sends the server's information and advertisements */
 void client_text(struct client *c, const char *text, size_t len);
 void client_binary(struct client *c, const uint8_t *data, size_t len);
-/* It has said what it should not. */
+/* Reports an invalid operation to the client and logs it. */
 __attribute__((format(printf, 2, 3))) void client_complain(struct client *c, const char *fmt, ...);
 
-/* publish.c: channels that a client publishes on; and a topic of the option "subscribe", struct topics::subscribe. */
+/* publish.c: channels on which a client publishes; and foxglove_subscribe(), a struct topics::subscribe. */
 int foxglove_subscribe(void *bridge, const char *topic, const struct topic_options *w, struct topic_in **ret, char *why,
 		       size_t why_size);
 void client_advertise(struct client *c, json_t *j);
@@ -296,36 +308,39 @@ void client_publish(struct client *c, uint32_t id, const uint8_t *data, size_t l
 /* service.c */
 void foxglove_service(struct sim_bridge *b, const char *name, const struct sim_service_type *type);
 void foxglove_services_finish(struct sim_bridge *b);
-json_t *foxglove_services_text(struct sim_bridge *b); /* all, as they are advertised; the lock is held */
+json_t *foxglove_services_text(struct sim_bridge *b); /* all advertisements; caller holds the lock */
 void client_request(struct client *c, uint32_t service, uint32_t call, const char *encoding, size_t encoding_len,
 		    const uint8_t *data, size_t len);
-void client_refuse_call(struct client *c, uint32_t service, uint32_t call, const char *why); /* the lock is held */
+void client_refuse_call(struct client *c, uint32_t service, uint32_t call, const char *why); /* caller holds the lock */
 void client_answer_call(struct client *c, uint32_t service, uint32_t call, const void *data,
-			size_t len); /* the lock is held */
+			size_t len); /* caller holds the lock */
 
-/* call.c: what simd is asked for a client; a thread of its own, as a step of the clock may take long. */
+/*
+ * call.c: requests to simd on behalf of clients, on a thread of their own, because a step of the clock may take long.
+ */
 int calls_open(struct sim_bridge *b);
 void calls_close(struct sim_bridge *b);
-struct sim_client *calls_connect(struct sim_bridge *b, const char *name); /* to simd, for control; NULL: sim_why() */
-/* Simd's own services, as they are advertised, into a list. */
+/* for control requests; NULL: see sim_why() */
+struct sim_client *calls_connect(struct sim_bridge *b, const char *name);
+/* Appends the advertisements of simd's own services to a list. */
 void calls_advertise(json_t *list);
-/* Whether that is one; it is answered then, now or later. */
+/* Whether `service` is one of these; the request is then answered, now or later. */
 bool calls_request(struct client *c, uint32_t service, uint32_t call, const uint8_t *data, size_t len);
 void calls_get_parameters(struct client *c, json_t *names, const char *id);
 void calls_set_parameters(struct client *c, json_t *list, const char *id);
 void calls_asset(struct client *c, const char *uri, uint32_t request);
-/* Of a reply of GetClock, and the bridge's own; names NULL: all. */
+/* The parameters in a reply of GetClock, and the bridge's own; names NULL: all. */
 json_t *calls_parameters(const struct sim_bridge *b, const char *clock, json_t *names);
 
-/* asset.c: a file that the rig lets clients see, by its URI: returns it, malloc(). Errors with a sentence. */
+/* asset.c: reads a file that the rig offers to clients, by its URI. Free *ret with free(). Errors with a reason. */
 int asset_read(const json_t *assets, const char *uri, uint8_t **ret, size_t *ret_len, char *why, size_t why_size);
-int asset_check(const struct sim_bridge_host *host, json_t **ret); /* the option */
+int asset_check(const struct sim_bridge_host *host, json_t **ret); /* reads the option */
 
-/* watch.c: what is shown of simd; asked while somebody looks. */
+/* watch.c: simd's state, requested while a client subscribes to it. */
 int watch_open(struct sim_bridge *b);
 void watch_close(struct sim_bridge *b);
 void watch_wake(struct sim_bridge *b);
-/* graph.c: what has changed since *last, which becomes what is now; whole: all. NULL: nothing. */
+/* graph.c: changes since *last, which is updated; *ret_whole: the complete graph. NULL: no change. */
 json_t *graph_update(struct sim_bridge *b, const char *channels, const char *services, json_t **last,
 		     json_t **ret_whole);
 

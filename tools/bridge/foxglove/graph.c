@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The connection graph: who publishes what, and who subscribes to it, by the names that topics have here. Each update is all that there is, and
- * the names of what is no more. Thread: watch.c's.
+ * The connection graph: publishers and subscribers, by the names that topics have here. Each update contains everything
+ * that exists, and the names of what was removed. Thread: watch.c's.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void add_once(json_t *list, json_t *name)
 		(void)json_array_append(list, name);
 }
 
-/* Names of the clients of a list of endpoints, each once. */
+/* Distinct client names of a list of endpoints. */
 static json_t *names_of(const json_t *endpoints)
 {
 	json_t *list = json_array(), *one;
@@ -31,7 +31,7 @@ static json_t *names_of(const json_t *endpoints)
 	return list;
 }
 
-/* Bridges are beside the subscribers of a channel that is published. */
+/* Adds the bridges that carry a published channel to its subscribers. */
 static void add_bridges(json_t *list, const json_t *channel)
 {
 	json_t *one;
@@ -41,7 +41,7 @@ static void add_bridges(json_t *list, const json_t *channel)
 		add_once(list, one);
 }
 
-/* What a channel of the rig is called here: each topic that is made of it. */
+/* Adds the topics made from a channel of the rig, or the channel itself. */
 static void add_topics(struct sim_bridge *b, json_t *list, const char *channel, const char *ids, json_t *names)
 {
 	bool found = false;

@@ -20,7 +20,7 @@
 #define TOKEN_BYTES 16u
 #define TOKEN_MIN   16u
 
-/* ---- where it listens ---- */
+/* ---- listening address ---- */
 
 static bool is_loopback(const char *address)
 {
@@ -49,7 +49,7 @@ static bool take_port(const char *text, unsigned *ret)
 	return true;
 }
 
-/* Cuts the port off; false: there is one, and it is none. */
+/* Removes a port from the end of host. False: the port is invalid. */
 static bool split_port(char *host, unsigned *ret_port)
 {
 	char *close = *host == '[' ? strchr(host, ']') : NULL, *colon = strrchr(host, ':');
@@ -70,7 +70,7 @@ static bool split_port(char *host, unsigned *ret_port)
 	return true;
 }
 
-/* Cuts the end of a range of ports off; false: there is one, and it is none. */
+/* Removes the end of a port range. False: it is invalid. */
 static bool split_last_port(char *host, unsigned *ret_last)
 {
 	char *dash = strrchr(host, '-');
@@ -246,7 +246,7 @@ bool guard_origin_ok(const struct guard *g, const char *origin, const char *host
 	const char *rest;
 	char name[256];
 
-	if (!origin || strcmp(origin, "file://") == 0) /* no browser; a desktop program's own page */
+	if (!origin || strcmp(origin, "file://") == 0) /* not a browser; a desktop program's own page */
 		return true;
 	if (listed(g->origins, origin, strlen(origin)) || listed(g->origins, "*", 1))
 		return true;

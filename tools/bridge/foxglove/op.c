@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What clients say: operations in JSON and in binary. What is not understood is answered with a status, and logged ever more rarely. Thread:
- * the server's.
+ * Operations of clients, in JSON and binary. An invalid one is answered with a status, and logged with decreasing
+ * frequency. Thread: the server's.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "foxglove.h"
 
-#define COMPLAINTS_MAX 10000u /* of one client; then it is over */
+#define COMPLAINTS_MAX 10000u /* by one client, which is then disconnected */
 
 void client_complain(struct client *c, const char *fmt, ...)
 {
@@ -35,7 +35,7 @@ void client_complain(struct client *c, const char *fmt, ...)
 	pthread_mutex_unlock(&c->bridge->lock);
 }
 
-/* ---- what there is ---- */
+/* ---- server information ---- */
 
 static json_t *server_info(const struct client *c)
 {
@@ -53,7 +53,7 @@ static json_t *server_info(const struct client *c)
 			 "metadata", "simd", sim_version(), "control", c->control ? "true" : "false", "bridge", name);
 }
 
-/* The bridge's lock is held. */
+/* Caller holds the bridge's lock. */
 void client_greet(struct client *c)
 {
 	client_say(c, server_info(c));
@@ -85,7 +85,7 @@ static bool is_id(const json_t *j, uint32_t *ret)
 	return true;
 }
 
-/* NULL, or why not. The lock is held. */
+/* Returns NULL, or the reason of a failure. Caller holds the lock. */
 static const char *subscribe_one(struct client *c, uint32_t id, uint32_t channel_id)
 {
 	struct channel *ch = c->bridge->channels;
@@ -105,7 +105,7 @@ static const char *subscribe_one(struct client *c, uint32_t id, uint32_t channel
 	if (!s)
 		return "no memory";
 	if (ch->latched)
-		client_queue(s, ch->latched, ch->latched_sim_ns, &done); /* copies: no job */
+		client_queue(s, ch->latched, ch->latched_sim_ns, &done); /* already a copy: holds no job */
 	return NULL;
 }
 
@@ -221,12 +221,12 @@ static void on_asset(struct client *c, json_t *j)
 		client_complain(c, "fetchAsset: \"requestId\" must be a whole number");
 }
 
-/* ---- which operation ---- */
+/* ---- dispatching operations ---- */
 
 static const struct {
 	const char *op;
 	void (*run)(struct client *c, json_t *j);
-	bool changes; /* for who may */
+	bool changes; /* only for clients with control */
 } ops[] = {
 	{ "subscribe", on_subscribe, false },
 	{ "unsubscribe", on_unsubscribe, false },
@@ -249,7 +249,7 @@ static void run_op(struct client *c, const char *op, json_t *j)
 		if (ops[i].changes && !c->control)
 			client_complain(
 				c,
-				"%s: this connection may only look: the rig needs \"control\": \"true\", and the address the token",
+				"%s: this connection is read-only: control needs \"control\": \"true\" in the rig, and the token in the address",
 				op);
 		else
 			ops[i].run(c, j);
@@ -264,7 +264,7 @@ void client_text(struct client *c, const char *text, size_t len)
 	json_t *j = json_loadb(text, len, JSON_REJECT_DUPLICATES, &err);
 
 	if (!json_is_object(j))
-		client_complain(c, "this is no object in JSON: %.100s", j ? "something else" : err.text);
+		client_complain(c, "this is not a JSON object: %.100s", j ? "something else" : err.text);
 	else
 		run_op(c, text_of(j, "op"), j);
 	json_decref(j);
@@ -280,7 +280,7 @@ static void on_request(struct client *c, const uint8_t *data, size_t len)
 	uint32_t encoding_len = len >= 13 ? get_u32(data + 9) : 0;
 
 	if (len < 13 || encoding_len > len - 13) {
-		client_complain(c, "a request of a service that is shorter than it says");
+		client_complain(c, "a truncated service request");
 		return;
 	}
 	client_request(c, get_u32(data + 1), get_u32(data + 5), (const char *)data + 13, encoding_len,
@@ -296,11 +296,11 @@ void client_binary(struct client *c, const uint8_t *data, size_t len)
 	else if (!c->control)
 		client_complain(
 			c,
-			"this connection may only look: the rig needs \"control\": \"true\", and the address the token");
+			"this connection is read-only: control needs \"control\": \"true\" in the rig, and the token in the address");
 	else if (op == 2)
 		on_request(c, data, len);
 	else if (len < 5)
-		client_complain(c, "a message that is shorter than its head");
+		client_complain(c, "a truncated message");
 	else
 		client_publish(c, get_u32(data + 1), data + 5, len - 5);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of the web page, which are part of the plug-in: there is nothing to be found, or not to be found, where it is installed. */
+/* The files of the web page, embedded in the plug-in, so that none can be missing from an installation. */
 #include <string.h>
 
 #include "foxglove.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Channels that clients publish on: those of the option "subscribe", which the rig lists under "inbound". Thread: the server's. */
+/*
+ * Channels on which clients publish: those of the option "subscribe" whose channels the rig lists under "inbound".
+ * Thread: the server's.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +27,10 @@ static struct topic_in *topic_named(struct sim_bridge *b, const char *name)
 	return NULL;
 }
 
-/* A message in JSON may be called as its schema is, which need be no name of ROS: "T" for json/T, "car.Log". */
+/*
+ * Whether the type matches. A JSON message may also use the name of its schema, which need not be a ROS name: "T" for
+ * json/T, "car.Log".
+ */
 static bool is_type(const struct topic_in *in, const char *type, bool json)
 {
 	char sim[SIM_TYPE_NAME_MAX + 1];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What waits for a client, in order. A subscription has a bound, beyond which the oldest of its messages goes; of large ones the newest alone
- * waits. All together have one too. So a client that is slow, or stands still, costs that much memory, and nobody anything else.
+ * The queue of a client, in order. Each subscription has a limit, beyond which its oldest message is dropped; of large
+ * messages only the newest is queued. All together are limited, too. So a client that is slow, or stops reading, costs
+ * that much memory, and affects no other.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -76,7 +77,7 @@ static void leave(struct client *c, struct item *i)
 	i->next = i->prev = NULL;
 }
 
-/* The first of its subscription. */
+/* Removes the item from its subscription, of which it is the first. */
 static void leave_subscription(struct item *i)
 {
 	struct subscription *s = i->sub;
@@ -248,7 +249,7 @@ void client_unsubscribe(struct subscription *s)
 	while (*mine != s)
 		mine = &(*mine)->next_of_client;
 	*mine = s->next_of_client;
-	while (s->first) /* they go out without it */
+	while (s->first) /* its queued messages are still sent */
 		leave_subscription(s->first);
 	atomic_fetch_sub(&s->channel->n_subscribers, 1);
 	s->client->n_subscriptions--;
@@ -277,9 +278,9 @@ struct client *client_find(struct sim_bridge *b, unsigned id)
 	return c;
 }
 
-/* ---- what is held ---- */
+/* ---- held slots ---- */
 
-/* Whether it is held yet. */
+/* Returns whether the item still holds a slot. */
 static bool release_one(struct client *c, struct item *i, int64_t before_mono_ns, struct job **done)
 {
 	struct message *m = i ? i->message : NULL;

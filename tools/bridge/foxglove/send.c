@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What goes out, piece by piece. A message is one of WebSocket, in fragments: what is small is put together in one place, and what is large goes
- * out from where it lies, in the slot. Libwebsockets writes a frame's head before what it is given; there, that is not ours to write to: such a
- * fragment's head is made here, and both go out as they are, in one turn of the socket. (A whole message as one frame would be simpler, but
- * between two turns libwebsockets may answer a ping, which is fine between fragments alone.)
+ * Sends the queue piece by piece. Each message is one WebSocket message in fragments: small parts are gathered in a
+ * buffer, large ones are sent directly from the slot. libwebsockets writes a frame's header in front of the data, which
+ * is not possible in a slot: so the header of such a fragment is made here, and both are sent raw, in the same turn of
+ * the socket. (A whole message as a single frame would be simpler, but between two turns libwebsockets may answer a
+ * ping, which is allowed only between fragments.)
  */
 #include <linux/sock_diag.h>
 #include <string.h>
@@ -11,9 +12,9 @@
 
 #include "foxglove.h"
 
-#define HEAD         13u    /* of a message: its operation, subscription and time */
-#define DIRECT_MIN   16384u /* what is shorter is copied */
-#define DIRECT_LEAST 65536u /* bytes of a fragment from the slot, however full the socket is */
+#define HEAD         13u    /* header of a message: operation, subscription and time */
+#define DIRECT_MIN   16384u /* shorter parts are copied */
+#define DIRECT_LEAST 65536u /* minimum size of a fragment from the slot, however full the socket is */
 
 static void put_head(uint8_t *at, const struct item *i)
 {
@@ -22,7 +23,7 @@ static void put_head(uint8_t *at, const struct item *i)
 	put_le(at + 5, (uint64_t)i->log_sim_ns, 8);
 }
 
-/* What comes next of a message, as much as lies in one place; *ret_n: bytes. */
+/* The next contiguous part of a message; *ret_n: its size in bytes. */
 static const uint8_t *look(const struct message *m, size_t at, size_t *ret_n)
 {
 	unsigned i = 0;
@@ -42,8 +43,8 @@ static int write_out(struct client *c, uint8_t *data, size_t n, bool first, bool
 }
 
 /*
- * Bytes that the socket takes now: libwebsockets would copy the others. Fragments as long as that are few, and the socket has something to
- * send meanwhile.
+ * Number of bytes that the socket takes now: libwebsockets would copy the rest. Such long fragments are few, and keep
+ * the socket busy.
  */
 static size_t room(const struct client *c)
 {
@@ -54,26 +55,26 @@ static size_t room(const struct client *c)
 	if (getsockopt(lws_get_socket_fd(c->wsi), SOL_SOCKET, SO_MEMINFO, mem, &size) == 0 &&
 	    mem[SK_MEMINFO_SNDBUF] > mem[SK_MEMINFO_WMEM_QUEUED])
 		n = mem[SK_MEMINFO_SNDBUF] - mem[SK_MEMINFO_WMEM_QUEUED];
-	n -= n / 8; /* what the kernel keeps with them */
+	n -= n / 8; /* overhead of the kernel */
 	return n < DIRECT_LEAST ? DIRECT_LEAST : n < FOXGLOVE_DIRECT_MAX ? n : FOXGLOVE_DIRECT_MAX;
 }
 
-/* A fragment whose bytes stay where they are. */
+/* Sends a fragment directly from the slot. */
 static int write_direct(struct client *c, const uint8_t *data, size_t n, bool last)
 {
 	uint8_t head[LWS_PRE + 10], *at = head + LWS_PRE;
 	size_t len = n < 126 ? 2 : n < 65536 ? 4 : 10;
 
-	at[0] = last ? 0x80 : 0; /* a continuation */
+	at[0] = last ? 0x80 : 0; /* opcode 0: continuation */
 	at[1] = (uint8_t)(len == 2 ? n : len == 4 ? 126 : 127);
 	for (size_t i = 2; i < len; i++)
 		at[i] = (uint8_t)(n >> 8 * (len - 1 - i));
-	if (lws_write(c->wsi, at, len, LWS_WRITE_HTTP) < 0) /* as it is */
+	if (lws_write(c->wsi, at, len, LWS_WRITE_HTTP) < 0) /* raw */
 		return -1;
 	return lws_write(c->wsi, (unsigned char *)(uintptr_t)data, n, LWS_WRITE_HTTP) < 0 ? -1 : 0;
 }
 
-/* Small ones, one after the other, up to a large one. Bytes that were put together. */
+/* Gathers consecutive small parts, up to a large one. Returns the number of bytes. */
 static size_t gather(const struct client *c, uint8_t *to, size_t room)
 {
 	const struct message *m = c->sending->message;
@@ -125,7 +126,7 @@ static int send_text(struct client *c)
 	return write_out(c, i->text + LWS_PRE, i->len, true, true) < 0 ? -1 : 1;
 }
 
-/* What time it is goes before what waits, since the newest is all that counts. */
+/* Sends the time, before queued items: only the newest value matters. */
 static int send_time(struct client *c)
 {
 	uint8_t *buf = c->bridge->piece + LWS_PRE;

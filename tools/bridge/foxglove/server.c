@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server: one thread, in which all of libwebsockets runs. It accepts, refuses, serves the page, reads what clients say and sends
- * what waits for them. Others only wake it.
+ * The server: one thread, in which all of libwebsockets runs. It accepts and refuses connections, serves the page,
+ * reads operations and sends what is queued. Other threads only wake it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,18 +16,18 @@
 
 #define TICK_US        25000
 #define TICKS_A_SECOND 40u
-#define TICKS_A_TIME   2u /* the time is told 20 times a second */
+#define TICKS_A_TIME   2u /* the time is sent 20 times a second */
 #define HOLD_DUR_NS    INT64_C(50000000)
-#define PIECES_TURN    16 /* that are sent to one before others have their turn */
-#define SILENCE_S      20 /* then it is asked whether it is there */
+#define PIECES_TURN    16 /* sent to one client before others are served */
+#define SILENCE_S      20 /* then the peer is pinged */
 #define GONE_S         60
 #define HANDSHAKE_S    5
 
-struct session { /* of a connection, as libwebsockets keeps it */
+struct session { /* state of a connection, kept by libwebsockets */
 	struct client *client;
-	struct page_file file; /* that is being sent */
+	struct page_file file; /* being sent */
 	size_t at;
-	bool head; /* of it, alone */
+	bool head; /* HEAD request: no body */
 };
 
 int64_t foxglove_mono_ms(void)
@@ -51,7 +51,7 @@ static void report(struct sim_bridge *b, enum sim_bridge_status status, const ch
 	b->host->status(b->host->ctx, status, text);
 }
 
-/* Where it is, and who is there. */
+/* Reports the address and the number of clients, if changed. */
 static void tell(struct sim_bridge *b)
 {
 	unsigned n = atomic_load(&b->n_clients);
@@ -66,7 +66,7 @@ static void tell(struct sim_bridge *b)
 	report(b, SIM_BRIDGE_CONNECTED, text);
 }
 
-/* ---- who is let in ---- */
+/* ---- access ---- */
 
 static bool header(struct lws *wsi, enum lws_token_indexes which, char *ret, size_t size)
 {
@@ -113,11 +113,11 @@ static int check_request(struct sim_bridge *b, struct lws *wsi)
 		return refuse(b, wsi, "it comes from the page %.80s; \"origins\" in the options lists those that may",
 			      origin);
 	if (!b->address.loopback && !has_token(b, wsi))
-		return refuse(b, wsi, "it has no token, or another one (options.token_file)");
+		return refuse(b, wsi, "it has no token, or a wrong one (options.token_file)");
 	return 0;
 }
 
-/* For one who has the token, of those who have none the one that came last. False: all have it. */
+/* Disconnects the newest client without the token, for a new one that has it. False: all have it. */
 static bool put_one_out(struct sim_bridge *b)
 {
 	struct client *c = b->clients;
@@ -137,13 +137,13 @@ static int check_socket(struct sim_bridge *b, struct lws *wsi)
 	int r = check_request(b, wsi);
 
 	if (r == 0 && strcmp(lws_get_protocol(wsi)->name, "http") == 0)
-		r = refuse(b, wsi, "it asks for no sub-protocol of Foxglove: foxglove.sdk.v1 or foxglove.websocket.v1");
+		r = refuse(b, wsi, "it requests no sub-protocol of Foxglove: foxglove.sdk.v1 or foxglove.websocket.v1");
 	if (r == 0 && atomic_load(&b->n_clients) >= FOXGLOVE_CLIENTS_MAX && !(has_token(b, wsi) && put_one_out(b)))
-		r = refuse(b, wsi, "there are %u clients", FOXGLOVE_CLIENTS_MAX);
+		r = refuse(b, wsi, "the maximum of %u clients is connected", FOXGLOVE_CLIENTS_MAX);
 	return r;
 }
 
-/* ---- guests: connections that are no clients ---- */
+/* ---- guests: connections without WebSocket ---- */
 
 static void forget_guest(struct sim_bridge *b, const struct lws *wsi)
 {
@@ -157,7 +157,7 @@ static void forget_guest(struct sim_bridge *b, const struct lws *wsi)
 	memmove(&b->guests[i], &b->guests[i + 1], (b->n_guests - i) * sizeof(b->guests[0]));
 }
 
-/* Moves the connection to the end, or appends it: it has begun, asks, or is answered. */
+/* Marks the connection as active: moves it to the end of the list, or appends it. */
 static void put_guest(struct sim_bridge *b, struct lws *wsi)
 {
 	forget_guest(b, wsi);
@@ -166,8 +166,9 @@ static void put_guest(struct sim_bridge *b, struct lws *wsi)
 }
 
 /*
- * Guests keep no viewer out: the one that has done nothing for longest is closed. 0, or -1: all places are taken. Of a crowd libwebsockets
- * accepts as many at once as it has descriptors for, and then closes as many; a connection that reads nothing would have 5 s to do so.
+ * Makes room for a connection, so that guests cannot keep viewers out: closes the guest that was idle for longest. 0,
+ * or -1: no guest is left. libwebsockets accepts as many pending connections as it has descriptors, and closes as many
+ * afterwards; a connection that does not read would have 5 s for that.
  */
 static int make_place(struct sim_bridge *b)
 {
@@ -183,7 +184,7 @@ static int make_place(struct sim_bridge *b)
 	return 0;
 }
 
-/* 0: the connection may ask again; -1: libwebsockets closes it. */
+/* 0: the connection may send another request; -1: libwebsockets closes it. */
 static int end_request(struct sim_bridge *b, struct lws *wsi)
 {
 	put_guest(b, wsi);
@@ -209,7 +210,7 @@ static int begin_file(struct sim_bridge *b, struct lws *wsi, struct session *s)
 		{ "content-security-policy:",
 		  "default-src 'self'; img-src 'self' blob: data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'" },
 		{ "x-content-type-options:", "nosniff" },
-		{ "referrer-policy:", "no-referrer" }, /* the token is in the address */
+		{ "referrer-policy:", "no-referrer" }, /* the address contains the token */
 		{ "cache-control:", "no-cache" },
 	};
 	uint8_t buf[LWS_PRE + 1024], *at = buf + LWS_PRE, *end = buf + sizeof(buf);
@@ -341,7 +342,7 @@ static int on_writable(struct client *c)
 	return 0;
 }
 
-/* ---- what comes in ---- */
+/* ---- receiving ---- */
 
 static bool make_room(struct reading *r, size_t n)
 {
@@ -360,7 +361,7 @@ static bool make_room(struct reading *r, size_t n)
 	return true;
 }
 
-/* Bytes of a message that this client has a use for. */
+/* Maximum size of a message from this client. */
 static size_t most_of(const struct client *c, bool binary)
 {
 	return binary && c->control ? FOXGLOVE_IN_MAX : FOXGLOVE_OP_MAX;
@@ -387,7 +388,7 @@ static int on_received(struct client *c, const void *data, size_t n)
 		client_binary(c, r->data, r->len);
 	else
 		client_text(c, (const char *)r->data, r->len);
-	if (r->room > FOXGLOVE_OP_MAX) { /* what was large is not kept */
+	if (r->room > FOXGLOVE_OP_MAX) { /* a large buffer is not kept */
 		free(r->data);
 		*r = (struct reading){ .data = NULL };
 	}
@@ -395,10 +396,10 @@ static int on_received(struct client *c, const void *data, size_t n)
 		lws_callback_on_writable(c->wsi);
 		return 0;
 	}
-	return refuse(c->bridge, c->wsi, "client %u asks more than it reads the answers of", c->id);
+	return refuse(c->bridge, c->wsi, "client %u does not read its answers", c->id);
 }
 
-/* ---- now and then ---- */
+/* ---- periodic work ---- */
 
 static void tell_drops(struct client *c)
 {
@@ -410,14 +411,14 @@ static void tell_drops(struct client *c)
 			continue;
 		s->told = s->dropped;
 		snprintf(id, sizeof(id), "drops:%s", s->channel->topic);
-		snprintf(text, sizeof(text), "%s: %llu messages dropped, as this client is slower than they come",
+		snprintf(text, sizeof(text), "%s: %llu messages dropped because this client is too slow",
 			 s->channel->topic, (unsigned long long)s->dropped);
 		j = json_pack("{s:s,s:i,s:s,s:s}", "op", "status", "level", 1, "message", text, "id", id);
 		client_say(c, j);
 	}
 }
 
-/* What slow ones hold for too long is copied, so that its slot goes back. */
+/* Copies messages that slow clients have held for too long, to free their slots. */
 static void release(struct sim_bridge *b)
 {
 	int64_t before = foxglove_mono_ms() * 1000000 - HOLD_DUR_NS;
@@ -468,7 +469,7 @@ static void on_tick(lws_sorted_usec_list_t *sul)
 		tell(b);
 }
 
-/* Without a client there is nothing to look after. */
+/* Starts the timer, which runs while there are clients. */
 static void begin_ticking(struct sim_bridge *b)
 {
 	if (!b->ticking)
@@ -555,7 +556,7 @@ static void set_context(struct sim_bridge *b, struct lws_context *c)
 	pthread_mutex_unlock(&b->context_lock);
 }
 
-/* Why libwebsockets could not: it does not say. */
+/* Finds out why libwebsockets could not bind, which it does not report. */
 static int try_to_bind(const char *host, unsigned port)
 {
 	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port) };
@@ -575,7 +576,10 @@ static int try_to_bind(const char *host, unsigned port)
 	return r;
 }
 
-/* At the first free port of the address. NULL, and why the last one would not do: negative errno, or 0 where only libwebsockets knows. */
+/*
+ * Listens on the first free port of the range. NULL: *ret says why the last one failed: negative errno, or 0 if the
+ * failure was inside libwebsockets.
+ */
 static struct lws_vhost *take_port(struct sim_bridge *b, struct lws_context_creation_info *info, int *ret)
 {
 	struct lws_vhost *v = NULL;
@@ -630,9 +634,9 @@ static int begin(struct sim_bridge *b, char *why, size_t size)
 			   (*b->cert ? LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT : 0),
 		.ssl_cert_filepath = *b->cert ? b->cert : NULL,
 		.ssl_private_key_filepath = *b->cert ? b->key : NULL,
-		.alpn = "http/1.1", /* WebSocket over HTTP/2 has other frames around it */
+		.alpn = "http/1.1", /* WebSocket over HTTP/2 has a different framing */
 		.fd_limit_per_thread = FOXGLOVE_GUESTS_MAX,
-		.max_http_header_pool = FOXGLOVE_GUESTS_MAX, /* who has begun a request keeps one */
+		.max_http_header_pool = FOXGLOVE_GUESTS_MAX, /* one for each connection with an unfinished request */
 		.max_http_header_data = 4096,
 		.pt_serv_buf_size = 65536,
 		.timeout_secs = HANDSHAKE_S,

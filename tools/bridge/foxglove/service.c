@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Services of simd's clients, for those who may change things: requests and responses are JSON, described by JSON Schema, which every client can
- * write without knowing a definition. Thread: the host's for what there is and for answers, the server's for requests.
+ * Services of simd's clients, for connections with control: requests and responses are JSON, described by JSON Schema,
+ * so that any client can use them without a message definition. Thread: the host's for services and answers, the
+ * server's for requests.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,11 +14,11 @@
 #include "generic.h"
 #include "json_reader.h"
 
-struct request { /* that waits for its answer */
+struct request { /* waits for its answer */
 	struct sim_bridge *bridge;
 	unsigned client;
 	uint32_t service, call;
-	const struct sim_type *response; /* counted */
+	const struct sim_type *response; /* reference-counted */
 };
 
 /* ---- schemas ---- */
@@ -84,7 +85,7 @@ static char *schema_text(const struct sim_type *t)
 	return text;
 }
 
-/* Both the words of the protocol as it is, and those that it had before ("requestSchema"). */
+/* The advertisement, with the members of the protocol's present version and of older ones ("requestSchema"). */
 static char *describe(uint32_t id, const char *name, const struct sim_service_type *t)
 {
 	char *request = schema_text(t->request), *response = schema_text(t->response), *text = NULL;
@@ -104,7 +105,7 @@ static char *describe(uint32_t id, const char *name, const struct sim_service_ty
 	return text;
 }
 
-/* ---- what there is ---- */
+/* ---- advertising ---- */
 
 static void tell_all(struct sim_bridge *b, const struct service *s, bool on)
 {
@@ -201,7 +202,7 @@ void client_answer_call(struct client *c, uint32_t service, uint32_t call, const
 	put_le(head + 9, 4, 4);
 	memcpy(head + 13, "json", 4);
 	if (!client_say_bytes(c, head, sizeof(head), data, len))
-		client_refuse_call(c, service, call, "the response is too long for what waits for this client already");
+		client_refuse_call(c, service, call, "the response is too long for this client's queue at present");
 }
 
 void client_refuse_call(struct client *c, uint32_t service, uint32_t call, const char *why)
@@ -230,7 +231,7 @@ static int encode(struct sim_bridge *b, const struct sim_type *t, const void *bo
 	return r;
 }
 
-/* As of sim_answer_fn. */
+/* A sim_answer_fn. */
 static void on_answer(void *user, int result, const char *why, const void *response, size_t size)
 {
 	struct request *q = user;
@@ -271,7 +272,7 @@ static int read_request(struct sim_bridge *b, const struct sim_type *t, const ui
 	return r->dec.err ? r->dec.err : e;
 }
 
-/* The lock is held: the type stays. */
+/* Caller holds the lock, which keeps the type valid. */
 static int call(struct client *c, const struct service *s, uint32_t call_id, const uint8_t *data, size_t len)
 {
 	struct sim_bridge *b = c->bridge;
@@ -308,7 +309,7 @@ void client_request(struct client *c, uint32_t service, uint32_t call_id, const 
 	for (s = b->services; s && s->id != service; s = s->next)
 		;
 	if (!why && !s)
-		why = "there is no such service, or no more";
+		why = "there is no such service, or it was removed";
 	if (!why) {
 		r = call(c, s, call_id, data, len);
 		c->n_calls += r == 0;

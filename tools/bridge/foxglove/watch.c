@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is shown of simd itself: replies of its control interface, each a channel whose messages are the reply as it is, twice a second while
- * somebody looks. And parameters and the connection graph, for clients that subscribe to changes.
+ * simd's own state: replies of its control interface, each on a channel whose messages are the unchanged reply, twice a
+ * second while there are subscribers. And parameters and the connection graph, for clients that subscribe to their
+ * changes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #include "timeutil.h"
 
 #define TURN_NS       100000000
-#define TURNS_A_LIST  5u /* the clock each time */
+#define TURNS_A_LIST  5u /* the clock: in each turn */
 #define TURNS_A_GRAPH 10u
 
 static const struct {
@@ -43,10 +44,10 @@ static const struct {
 			 TURNS_A_LIST },
 };
 
-struct eye { /* the thread's */
+struct eye { /* state of the thread */
 	struct sim_bridge *bridge;
 	struct sim_client *sim;
-	char *parameters; /* as they were told last */
+	char *parameters; /* as last sent */
 	unsigned turn;
 };
 
@@ -152,7 +153,7 @@ static bool is_wanted(struct sim_bridge *b)
 	return wanted;
 }
 
-/* Until somebody looks; then until the next turn. False: stop. */
+/* Waits for a subscriber, then for the next turn. False: stop. */
 static bool await_turn(struct sim_bridge *b)
 {
 	struct watch *w = &b->watch;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * simbridge --check: what a start would refuse of one bridge, without connecting anywhere and without simd. Reads from stdin
- * the bridge's configuration, as JSON; each finding is a line on stdout that begins with the key. Thread: main.
+ * simbridge --check: finds what would make a bridge's start fail, without connecting anywhere and without simd. Reads
+ * the bridge's configuration from stdin, as JSON; prints one finding a line to stdout, beginning with the key. Thread:
+ * main.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@
 
 struct check {
 	struct plugin *plugin;
-	struct converters *converters; /* NULL: none, or one of them cannot be loaded */
+	struct converters *converters; /* NULL: the list is empty, or a converter cannot be loaded */
 	json_t *options, *texts;
 	unsigned n;
 };
@@ -59,7 +60,7 @@ static const struct sim_converter *check_converter(void *ctx, const char *sim_ty
 	return k->converters ? converters_find(k->converters, sim_type, foreign, i) : NULL;
 }
 
-/* There, so that a plug-in may read what it would offer; nobody asks. */
+/* Must exist: plug-ins check for this member when they read the services to offer. Never called. */
 static int check_answer(void *ctx, struct sim_pending *p, int result, const char *why, const void *response,
 			size_t size)
 {
@@ -72,7 +73,7 @@ static int check_answer(void *ctx, struct sim_pending *p, int result, const char
 	return -ENOTCONN;
 }
 
-/* The plug-in's own word, where it has one. */
+/* Runs the plug-in's own check(), if it has one. */
 static void ask_plugin(struct check *k, const char *connection)
 {
 	const struct sim_bridge_host services = { .abi = SIM_BRIDGE_ABI,
@@ -123,7 +124,7 @@ int host_check(const char *plugin_dir)
 		printf("plugin: %s\n", err_why());
 	k.n = r < 0;
 	if (converters_load(plugin_dir, json_object_get(config, "converters"), &k.converters) < 0)
-		k.converters = NULL; /* said below, each by itself */
+		k.converters = NULL; /* check_converters() reports each failure */
 	if (r == 0 && plugin_check_options(k.plugin, k.options, found, &k) == 0)
 		ask_plugin(&k, connection ? connection : "");
 	check_converters(&k, plugin_dir, json_object_get(config, "converters"));

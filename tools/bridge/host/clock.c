@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /clock on its way out, past dispatch: no pause, credit, lane or answer can stop it. The thread waits for the clock
- * thread's ticks and hands the newest to the plug-in; what piled up behind a slow one is skipped, as stale time is worth nothing.
+ * Outgoing /clock, past dispatch: no pause, credit, lane or answer can stop it. The thread waits for the clock thread's
+ * ticks and hands the newest to the plug-in; older ticks that piled up behind a slow plug-in are skipped.
  *
- * Thread: "clock", from the first connect() to host_destroy(). While the bridge is not connected ticks are skipped.
+ * Thread: "clock", from the first connect() to host_destroy(). While the bridge is not connected, ticks are skipped.
  */
 #include <errno.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 LOG_TOPIC("clock");
 
 #define CHANNEL     "/clock"
-#define LOOK_DUR_NS (100 * NS_PER_MS) /* without ticks: how often to look whether to stop */
+#define LOOK_DUR_NS (100 * NS_PER_MS) /* how often to check for the stop flag when there are no ticks */
 
 static void bump(_Atomic uint64_t *counter)
 {
@@ -59,7 +59,7 @@ static void close_topic(struct host *h)
 	pthread_mutex_unlock(&h->topics_lock);
 }
 
-/* Over a new connection, as every channel. */
+/* Reopens /clock after a reconnection, as host_topics_replay() does for channels. */
 static int renew_topic(struct host *h)
 {
 	struct host_clock *c = &h->clock;
@@ -88,7 +88,7 @@ static void publish(struct host *h, const struct sim_message *m)
 			    r < 0 ? sim_strerror(r) : "the plug-in left it pending, but it has no answer to give");
 }
 
-/* Take all there is; the newest is the caller's. */
+/* Takes all queued messages and releases all but the newest, which the caller releases. */
 static const struct sim_message *newest(struct host_clock *c)
 {
 	const struct sim_message *last = NULL, *next;
@@ -103,7 +103,10 @@ static const struct sim_message *newest(struct host_clock *c)
 	return last;
 }
 
-/* One wait for a tick, and the tick. Negative: not now; the library is bringing things back, or has given up. */
+/*
+ * Waits for one tick and publishes it. Negative: no tick could be taken (the library is reconnecting, or has given
+ * up).
+ */
 static int serve(struct host *h)
 {
 	struct host_clock *c = &h->clock;
@@ -143,8 +146,8 @@ static void *clock_main(void *arg)
 }
 
 /*
- * "*" in the rig is enough for a plug-in that has a mapping of sim/Clock. One that takes any type gets it where the rig
- * names it: ticks of the wall clock would make two logs of the same run differ.
+ * "*" in the rig is enough for a plug-in with a mapping of sim/Clock. A plug-in that takes any type gets /clock only
+ * where the rig names it: ticks of the wall clock would make two logs of the same run differ.
  */
 static bool wanted(const struct host *h, const json_t *config)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The connection to the far side: made when simd asks for it, and again, after growing pauses, when the plug-in reports
- * that it was lost. Before messages flow again the plug-in gets what it had before: channels are closed and
- * opened, listen() and service() follow. Meanwhile simd hears "connecting", and what is on its way is answered -ENOTCONN.
+ * its loss. Before messages flow again, the plug-in gets its state back: channels are closed and opened, then listen()
+ * and service() are called. Meanwhile simd sees "connecting", and messages on their way are answered -ENOTCONN.
  *
- * A plug-in that connects again by itself reports CONNECTING, and is left alone until it is CONNECTED.
+ * A plug-in that reconnects by itself reports CONNECTING, and is left alone until it reports CONNECTED.
  *
- * Thread: connect and disconnect any, one at a time (connection.lock, before service.watch_lock); the step is main's.
+ * Thread: connect and disconnect any, one at a time (connection.lock, before service.watch_lock);
+ * host_connection_step() main.
  */
 #include <errno.h>
 #include <string.h>
@@ -22,7 +23,7 @@ LOG_TOPIC("connection");
 
 #define PAUSE_MIN_DUR_NS (100 * NS_PER_MS)
 #define PAUSE_MAX_DUR_NS (10 * NS_PER_S)
-#define LOOK_DUR_NS      (5 * NS_PER_MS) /* lanes are inside publish(): how soon to look again */
+#define LOOK_DUR_NS      (5 * NS_PER_MS) /* how often to check whether lanes are still inside publish() */
 
 void host_connection_init(struct host *h)
 {
@@ -36,7 +37,7 @@ void host_connection_finish(struct host *h)
 	mem_free(h->connection.wanted);
 }
 
-/* connection.lock held. */
+/* Caller holds connection.lock. */
 static int connect_locked(struct host *h)
 {
 	int r = h->plugin->ops->connect(h->bridge, h->connection.wanted);
@@ -89,9 +90,9 @@ void host_disconnect(struct host *h)
 	pthread_mutex_unlock(&h->connection.lock);
 }
 
-/* ---- once it was lost ---- */
+/* ---- after a loss ---- */
 
-/* Since the connection is known to be lost no lane enters publish(): is any still inside? */
+/* Whether a lane is still inside publish(). While the connection is marked as lost, no lane enters it. */
 static bool lanes_inside(struct host *h)
 {
 	struct host_lane *l;
@@ -125,7 +126,7 @@ static void try_again(struct host *h, int64_t now_mono_ns)
 	schedule(k, now_mono_ns);
 }
 
-/* The first look after the loss. A connection that had held for longer than the last pause begins with a short one. */
+/* On the first step after a loss. If the connection had lasted longer than the last pause, pauses start short again. */
 static void note_loss(struct host_connection *k, int64_t now_mono_ns)
 {
 	if (k->re.due_mono_ns)
@@ -145,7 +146,10 @@ static bool wanted(struct host *h)
 	return yes;
 }
 
-/* Not when it was lost once more meanwhile: the next step starts again. */
+/*
+ * Ends the loss. With only_connected, returns false and keeps it if the connection was lost again meanwhile: the next
+ * step starts over.
+ */
 static bool back(struct host *h, bool only_connected, int64_t now_mono_ns)
 {
 	struct host_connection *k = &h->connection;
@@ -153,7 +157,7 @@ static bool back(struct host *h, bool only_connected, int64_t now_mono_ns)
 
 	k->re.due_mono_ns = 0;
 	k->re.up_mono_ns = now_mono_ns;
-	pthread_mutex_lock(&h->lanes_lock); /* under which status and `lost` are set */
+	pthread_mutex_lock(&h->lanes_lock); /* guards status and `lost` */
 	yes = !only_connected || atomic_load(&h->status) == SIM_BRIDGE_CONNECTED;
 	if (yes)
 		atomic_store(&k->lost, false);
@@ -161,7 +165,7 @@ static bool back(struct host *h, bool only_connected, int64_t now_mono_ns)
 	return yes;
 }
 
-/* What was asked of services over the old connection is answered with its end. */
+/* Ends pending service calls of the old connection, and announces services again. */
 static void services_replay(struct host *h)
 {
 	pthread_mutex_lock(&h->connection.lock);
@@ -199,7 +203,7 @@ int64_t host_connection_step(struct host *h, int64_t now_mono_ns)
 		replay(h, now_mono_ns);
 		return 0;
 	}
-	if (!wanted(h)) { /* simd has taken it back meanwhile */
+	if (!wanted(h)) { /* simd has asked for a disconnect meanwhile */
 		(void)back(h, false, now_mono_ns);
 		return INT64_MAX;
 	}
@@ -208,7 +212,7 @@ int64_t host_connection_step(struct host *h, int64_t now_mono_ns)
 	if (status == SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED || status == SIM_BRIDGE_DISCONNECTED)
 		try_again(h, now_mono_ns);
 	else
-		k->re.due_mono_ns = ns_add(now_mono_ns, k->re.pause_dur_ns); /* it is at it itself */
+		k->re.due_mono_ns = ns_add(now_mono_ns, k->re.pause_dur_ns); /* the plug-in is reconnecting by itself */
 	return atomic_load(&h->status) == SIM_BRIDGE_CONNECTED ? 0 : k->re.due_mono_ns - now_mono_ns;
 }
 

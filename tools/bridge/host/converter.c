@@ -15,7 +15,7 @@
 LOG_TOPIC("converter");
 
 #define FOREIGN_MAX 127u
-/* Up to the last member of the first ABI. */
+/* up to the last member of the first ABI */
 #define PLUGIN_MIN_SIZE  (offsetof(struct sim_converter_plugin, converters) + sizeof(void *))
 #define ONE_MIN_SIZE     (offsetof(struct sim_converter, read) + sizeof(void *))
 #define PLUGINS_MAX      64
@@ -26,14 +26,14 @@ struct converters {
 	unsigned n_plugins;
 	struct {
 		const struct sim_converter *converter;
-		const char *plugin; /* who has it */
+		const char *plugin; /* name of the plug-in that it comes from */
 	} one[CONVERTERS_MAX];
 	unsigned n;
 };
 
 /* ---- names ---- */
 
-/* "std_msgs/msg/Header" and "std_msgs/Header" are the same. */
+/* Compares foreign names; "std_msgs/msg/Header" equals "std_msgs/Header". */
 static bool same_foreign(const char *a, const char *b)
 {
 	size_t package = strcspn(a, "/") + 1;
@@ -54,7 +54,7 @@ static size_t word(const char *s)
 	return n && (*s < '0' || *s > '9') ? n : 0;
 }
 
-/* package/Name or package/msg/Name */
+/* Whether it is package/Name or package/msg/Name. */
 static bool foreign_ok(const char *s)
 {
 	size_t n = strnlen(s, FOREIGN_MAX + 1), at = word(s);

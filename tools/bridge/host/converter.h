@@ -15,14 +15,17 @@
 struct converters;
 
 /*
- * Load what `names` lists (NULL: nothing): paths where they hold a slash, else converter_<name>.so in `dir`. Errors, each with
- * a sentence: -ENOENT, -ELIBBAD (no symbol, wrong ABI, short or incomplete table), -E2BIG. What is converted
- * twice is logged: the first one wins.
+ * Loads the converter plug-ins that `names` lists (NULL: empty): an entry with a slash is a path, others are
+ * converter_<name>.so in `dir`. Errors, each with a reason: -ENOENT, -ELIBBAD (no symbol, wrong ABI, short or
+ * incomplete table), -E2BIG. If two convert the same pair of types, the first is used and both are logged.
  */
 int converters_load(const char *dir, const json_t *names, struct converters **ret);
 void converters_unload(struct converters *c);
 
-/* The i-th one for these names, NULL: any. A foreign name with or without "msg/". NULL: there are no more. */
+/*
+ * The i-th converter between these types; a NULL name matches any. The foreign name may omit "msg/". NULL: no further
+ * one.
+ */
 const struct sim_converter *converters_find(const struct converters *c, const char *sim_type, const char *foreign,
 					    unsigned i);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Creating and destroying a bridge, and what its plug-in calls. Thread: main; services: any. */
+/* Creating and destroying a bridge, and the functions that its plug-in calls. Thread: main; host functions: any. */
 #include "host.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ void host_wake(struct host *h)
 	uint64_t one = 1;
 
 	if (write(h->wake_fd, &one, sizeof(one)) < 0)
-		return; /* full: main is awake already */
+		return; /* the counter is full: main is awake already */
 }
 
 /* ---- services ---- */
@@ -77,7 +77,7 @@ static void service_status(void *ctx, enum sim_bridge_status status, const char 
 	pthread_mutex_lock(&h->lanes_lock);
 	atomic_store(&h->status, (int)status);
 	snprintf(h->detail, sizeof(h->detail), "%s", detail ? detail : "");
-	for (char *c = h->detail; (c = strchr(c, '\n'));) /* behind a line's end come other clocks */
+	for (char *c = h->detail; (c = strchr(c, '\n'));) /* lines after the first are other clocks */
 		*c = ' ';
 	if (status == SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED)
 		atomic_store(&h->connection.lost, true);
@@ -184,7 +184,7 @@ static void fill_services(struct host *h)
 
 /* ---- create and destroy ---- */
 
-/* With the plug-in's own error, if it logged one: an errno is too little to correct a configuration by. */
+/* Adds the last error that the plug-in logged: an errno alone does not show what to correct. */
 static int create_failed(struct host *h, int r)
 {
 	pthread_mutex_lock(&h->lanes_lock);
@@ -260,7 +260,7 @@ void host_destroy(struct host *h)
 	if (!h)
 		return;
 	host_lanes_join(h);
-	host_clock_stop(h); /* lane 0 starts it */
+	host_clock_stop(h); /* after the lanes: lane 0 starts the clock thread */
 	host_service_stop(h);
 	host_topics_close(h);
 	if (h->bridge)

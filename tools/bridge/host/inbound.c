@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages from the far side into channels of the rig. Only channels that the rig lists under "inbound" may be
- * written; nothing is delivered while time is paused, unless the rig allows it.
+ * Messages from the far side into channels of the rig. Only channels that the rig lists under "inbound" may be written;
+ * nothing is delivered while time is paused, unless the rig allows it.
  *
- * Thread: any of the plug-in's; main for host_inbound_watch(). Guarded by inbound_lock, which is held neither while
- * the plug-in is called nor while a channel is opened, which may take simd a second: a plug-in's network thread loans meanwhile.
+ * Thread: any of the plug-in's; main for host_inbound_watch(). Guarded by inbound_lock. It is not held while the
+ * plug-in is called, nor while a channel is opened, which can take simd a second: the plug-in's network thread must be
+ * able to loan meanwhile.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -53,7 +54,7 @@ static struct host_inbound *find(struct host *h, const char *channel)
 	return NULL;
 }
 
-/* As it is to be opened; what offer_from() adds is NULL and 0 else. */
+/* How to open a channel; from and flags are set by host_inbound_offer_from() only. */
 struct offer {
 	size_t max_body;
 	const char *from;
@@ -73,7 +74,7 @@ static int advertise(struct host *h, const char *channel, const struct sim_type 
 	return sim_advertise_from(h->client, channel, type, &o, f->from, ret);
 }
 
-/* opening_lock is held. */
+/* Caller holds opening_lock. */
 static int open_channel(struct host *h, const char *channel, const struct sim_type *type, const struct offer *f)
 {
 	struct host_inbound in = { .name = mem_strdup(channel), .type = type, .from_afar = f->from != NULL };
@@ -110,7 +111,7 @@ static int allowed(struct host *h, const char *channel, const struct sim_type *t
 	return -EACCES;
 }
 
-/* inbound_lock is held. -ENOENT: not opened yet. -EINVAL: it has another type. */
+/* Caller holds inbound_lock. -ENOENT: not opened yet. -EINVAL: the channel has another type. */
 static int known_channel(struct host *h, const char *channel, const struct sim_type *type, struct host_inbound **ret)
 {
 	*ret = find(h, channel);
@@ -119,7 +120,7 @@ static int known_channel(struct host *h, const char *channel, const struct sim_t
 	return (*ret)->type->hash == type->hash ? 0 : -EINVAL;
 }
 
-/* The channel, opened if need be. On success inbound_lock is held. */
+/* Returns the channel, which it opens if necessary. On success the caller must release inbound_lock. */
 static int lock_channel(struct host *h, const char *channel, const struct sim_type *type, const struct offer *f,
 			struct host_inbound **ret)
 {
@@ -136,7 +137,7 @@ static int lock_channel(struct host *h, const char *channel, const struct sim_ty
 	if (!find(h, channel))
 		r = open_channel(h, channel, type, f);
 	else
-		r = 0; /* another thread was first */
+		r = 0; /* another thread has opened it */
 	pthread_mutex_lock(&h->inbound_lock);
 	pthread_mutex_unlock(&h->opening_lock);
 	if (r == 0)
@@ -159,7 +160,7 @@ static bool is_paused(const struct host *h)
 	return now.flags & SIM_CLOCK_PAUSED;
 }
 
-/* 0: such a message may come in now. */
+/* Returns 0 if the channel may be written now. */
 static int may_come(struct host *h, const char *channel, const struct sim_type *type)
 {
 	int r = allowed(h, channel, type);
@@ -169,13 +170,16 @@ static int may_come(struct host *h, const char *channel, const struct sim_type *
 	return may_pause(h) && is_paused(h) ? -ECANCELED : 0;
 }
 
-/* Of what came to this machine only bridges to others are given something. */
+/* A message from another machine is dispatched to the other bridges only. */
 static bool has_bridges(const struct host_inbound *in)
 {
 	return in->from_afar ? in->to_bridges : sim_publisher_bridges(in->pub).connected > 0;
 }
 
-/* In a pause nothing is dispatched: who wants it to come in then, hears it on this machine. */
+/*
+ * Whether messages go through dispatch. Nothing is dispatched in a pause; with inbound_while_paused a message is then
+ * published on this machine only.
+ */
 static bool dispatches(const struct host *h, const struct host_inbound *in)
 {
 	return has_bridges(in) && (may_pause(h) || !is_paused(h));
@@ -227,7 +231,10 @@ int host_inbound_loan(void *ctx, const char *channel, const struct sim_type *typ
 	return r;
 }
 
-/* o: of another machine; its stamp and frame are the other arguments. */
+/*
+ * o: origin on another machine, NULL: none; its stamp and frame are passed as the other arguments. Caller holds
+ * inbound_lock.
+ */
 static int publish_loan(struct host *h, const char *channel, struct sim_slot *slot, size_t size, int64_t stamp_sim_ns,
 			const char *frame, const struct sim_bridge_origin *o)
 {
@@ -256,7 +263,10 @@ static int publish_loan(struct host *h, const char *channel, struct sim_slot *sl
 	return sim_publish_local(in->pub, slot);
 }
 
-/* With the lock: a publisher is of one thread at a time, and whoever looks for its subscribers meanwhile would see none. */
+/*
+ * Publishes under the lock: a publisher is used by one thread at a time, and a query of its subscribers meanwhile would
+ * find none.
+ */
 int host_inbound_publish_loan(void *ctx, const char *channel, void *body, size_t size, int64_t stamp_sim_ns,
 			      const char *frame)
 {
@@ -318,7 +328,7 @@ static int offer(struct host *h, const char *channel, const struct sim_type *typ
 	else
 		in->offered = true;
 	pthread_mutex_unlock(&h->inbound_lock);
-	host_wake(h); /* who listens is looked at */
+	host_wake(h); /* main checks for subscribers */
 	return r;
 }
 
@@ -341,7 +351,7 @@ void host_inbound_withdraw(void *ctx, const char *channel)
 	struct host_inbound *in;
 	struct host *h = ctx;
 
-	pthread_mutex_lock(&h->opening_lock); /* nobody appends meanwhile */
+	pthread_mutex_lock(&h->opening_lock); /* keeps other threads from adding channels */
 	pthread_mutex_lock(&h->inbound_lock);
 	in = find(h, channel);
 	if (in) {
@@ -356,21 +366,22 @@ void host_inbound_withdraw(void *ctx, const char *channel)
 }
 
 /*
- * Who listens to what comes from another machine: subscribers of this one, and bridges, but for this one, which sends nothing back.
- * simd itself subscribes to all that bridges may carry: it does not count.
+ * Whether the channel has listeners. For messages from another machine these are subscribers on this machine, and
+ * bridges other than this one, which sends nothing back. simd itself, which subscribes to all that bridges may carry,
+ * does not count.
  */
 static bool has_listeners(struct host_inbound *in, bool carried_by_us)
 {
 	struct sim_bridges b;
 
 	if (!in->from_afar)
-		return sim_publisher_has_subscribers(in->pub); /* simd, for other machines, included */
+		return sim_publisher_has_subscribers(in->pub); /* counts simd, which subscribes for other machines */
 	b = sim_publisher_bridges(in->pub);
 	in->to_bridges = b.connected > (carried_by_us ? 1u : 0u);
 	return in->to_bridges || sim_publisher_subscribers_elsewhere(in->pub) > 0;
 }
 
-/* The i-th one's name, "" when there are no more; whether it is of another machine. */
+/* Copies the i-th channel's name, "" after the last one. Returns whether its messages come from another machine. */
 static bool name_of(struct host *h, unsigned i, char ret[SIM_CHANNEL_MAX + 1])
 {
 	bool from_afar = false;
@@ -387,7 +398,7 @@ struct seen {
 	bool offered, differs, has;
 };
 
-/* Whether somebody has begun, or the last one ceased, to listen since we looked last. */
+/* Looks for listeners, and compares with the last look. */
 static struct seen look(struct host *h, const char *name, bool carried_by_us)
 {
 	struct seen s = { 0 };
@@ -410,7 +421,7 @@ void host_name_topic(struct host *h, const char *channel, bool inbound, const ch
 		json_pack("{s:s, s:s, s:s, s:b}", "channel", channel, "name", name, "type", type, "inbound", inbound);
 	char *text = params ? jsonx_text(params) : NULL, *reply = NULL;
 
-	if (!text || sim_call(h->client, "NameTopic", text, &reply) < 0) /* simd may be older, or gone */
+	if (!text || sim_call(h->client, "NameTopic", text, &reply) < 0) /* fails with an older simd, or without one */
 		log_debug("%s: not named to simd: %s", channel, text ? sim_why() : "it is no text");
 	free(reply);
 	mem_free(text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lanes: where conversion runs. Thread: one per lane ("lane.N"): receive a packet, publish each message in
- * place, answer in batches. An answer waits for its batch no longer than ANSWER_DUR_NS, as far as that can be known: not for
- * a message of a channel whose last one took longer.
+ * Lanes: where conversion runs. Thread: one per lane ("lane.N"): receives a packet, publishes each message in place,
+ * answers in batches. An answer should wait for its batch no longer than ANSWER_DUR_NS: the batch is sent before a
+ * message of a channel whose last message took longer.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -66,7 +66,7 @@ static int publish(struct host_lane *l, struct host_topic *topic, struct sim_tas
 	return l->host->plugin->ops->publish(l->host->bridge, topic->topic, &t->message, t);
 }
 
-/* Lock-step: the same, with its ticket. The time in which it waited for others is none of its service. */
+/* Lock-step: publish() with a ticket. The time waited for other lanes does not count as service time. */
 static int publish_in_order(struct host_lane *l, struct host_topic *topic, struct sim_task *t,
 			    const struct sim_lane_ticket *ticket, struct batch *b)
 {
@@ -84,7 +84,7 @@ static int publish_in_order(struct host_lane *l, struct host_topic *topic, struc
 	return r;
 }
 
-/* What cannot be published, and is answered. */
+/* Passes the ticket of a delivery for which publish() is not called. */
 static void pass_by(struct host_lane *l, const struct sim_lane_ticket *ticket)
 {
 	order_begin(&l->host->order, &l->turn, ticket, NULL);
@@ -105,14 +105,14 @@ static void flush(struct host_lane *l, const struct sim_lane_packet *p)
 	order_pass(o, &l->turn);
 }
 
-/* Written when it changes only: all lanes look at it. */
+/* Written only on a change: all lanes read it. */
 static void note_slow(struct host_topic *t, bool slow)
 {
 	if (atomic_load_explicit(&t->slow, memory_order_relaxed) != slow)
 		atomic_store_explicit(&t->slow, slow, memory_order_relaxed);
 }
 
-/* At `begin`; returns when it is. ticket NULL: not in lock-step. */
+/* begin_mono_ns: when the delivery begins; returns when it ended. ticket NULL: not in lock-step. */
 static int64_t deliver_one(struct host_lane *l, const struct sim_delivery *d, const struct sim_lane_ticket *ticket,
 			   int64_t begin_mono_ns, struct batch *b)
 {
@@ -140,7 +140,7 @@ static void deliver(struct host_lane *l, const struct sim_lane_packet *p)
 	struct batch b = { 0 };
 	int64_t now = mono_now_ns();
 
-	atomic_store(&l->inside, true); /* before `lost` is looked at: see host_connection_step() */
+	atomic_store(&l->inside, true); /* must precede the check of `lost`: see host_connection_step() */
 	for (unsigned i = 0; i < p->count; i++) {
 		const struct sim_lane_ticket *ticket = p->tickets ? &p->tickets[i] : NULL;
 
@@ -261,7 +261,7 @@ int host_lane_start(struct host *h, struct sim_lane *lane, bool first)
 	return err_sys(r, "a lane's thread cannot be started");
 }
 
-/* The next lane whose thread is not joined yet, or NULL. */
+/* Returns the next lane whose thread is not joined yet, or NULL. */
 static struct host_lane *next_running(struct host *h)
 {
 	struct host_lane *found = NULL;
@@ -301,7 +301,7 @@ void host_lanes_drain(struct host *h)
 	pthread_mutex_unlock(&h->lanes_lock);
 	host_lanes_join(h);
 	pthread_mutex_lock(&h->lanes_lock);
-	h->lane0 = lane0; /* it is there until the end, for the last words */
+	h->lane0 = lane0; /* lane 0 exists until the end: the final status is sent on it */
 	pthread_mutex_unlock(&h->lanes_lock);
 }
 
@@ -323,7 +323,7 @@ void host_lanes_free(struct host *h)
 	}
 }
 
-/* A lane that has ended, with no task that the plug-in may still answer; no longer listed. NULL: none. */
+/* Unlists and returns a lane that has ended and has no pending task, or NULL. */
 static struct host_lane *take_ended(struct host *h)
 {
 	struct host_lane *l, *found = NULL;

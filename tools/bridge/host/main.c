@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * simbridge: one bridge plug-in, one connection, one process. Thread: main waits for signals, for status
- * changes and for the second's tick; the lanes' threads do the work.
+ * simbridge: one bridge plug-in, one connection, one process. Thread: main waits for signals, for status changes and
+ * for the periodic flush; the lanes' threads do the work.
  */
 #include <errno.h>
 #include <poll.h>
@@ -21,9 +21,9 @@
 
 LOG_TOPIC("main");
 
-#define FLUSH_DUR_NS  (750 * NS_PER_MS) /* and what a plug-in holds back meanwhile: less than a second */
-#define CONNECT_TRIES 12                /* of 5 s */
-#define LISTEN_DUR_NS (50 * NS_PER_MS)  /* how often to look whether anybody listens to what the bridge offers */
+#define FLUSH_DUR_NS  (750 * NS_PER_MS) /* together with the delay inside a plug-in less than a second */
+#define CONNECT_TRIES 12                /* each takes up to 5 s */
+#define LISTEN_DUR_NS (50 * NS_PER_MS)  /* how often to check for subscribers of offered channels */
 
 struct args {
 	const char *name, *socket, *plugin_dir;
@@ -50,7 +50,7 @@ static const struct opt_program program = {
 	.opts = options,
 };
 
-/* Beside the executable in a build tree (../lib/simd), else the installed folder. */
+/* Returns the folder beside the executable in a build tree (../lib/simd), else the installed one. */
 static const char *plugin_dir(char *buf, size_t size)
 {
 	ssize_t n = readlink("/proc/self/exe", buf, size - 32);
@@ -79,15 +79,15 @@ static int open_signals(void)
 }
 
 /*
- * SIGTERM stays blocked while the bridge starts: inside iceoryx it could leave a lock of RouDi held. So each step of the
- * start asks whether it has come; with a stale socket of a dead simd nothing is to begin.
+ * SIGTERM stays blocked while the bridge starts: inside iceoryx it could leave a lock of RouDi held. So each step of
+ * the start polls for it; with a stale socket of a dead simd nothing is started.
  */
 static bool stop_asked(int signal_fd)
 {
 	return fd_wait(signal_fd, POLLIN, 0) > 0;
 }
 
-/* What is due by now, or because something has changed; then how long to wait. */
+/* Does what is due now, or because of a change. Returns how long to wait, in ns. */
 static int64_t work(struct host *h, bool changed, int64_t *flush_mono_ns)
 {
 	bool flush = mono_now_ns() >= *flush_mono_ns;
@@ -141,19 +141,22 @@ static int attach(struct sim_client *c, const struct args *a, json_t **ret_confi
 	free(text);
 	if (*ret_config && a->socket)
 		(void)json_object_set_new(*ret_config, "socket",
-					  json_string(a->socket)); /* for plug-ins that ask simd */
+					  json_string(a->socket)); /* for plug-ins that connect to simd themselves */
 	return *ret_config ? 0 : err_set(-EPROTO, "simd's description of the bridge is not JSON");
 }
 
-#define NEVER_WORKS 78 /* exit code: EX_CONFIG of sysexits(3) */
+#define NEVER_WORKS 78 /* EX_CONFIG of sysexits(3) */
 
-/* The plug-in or its configuration is invalid: another start would end the same way. */
+/* An invalid plug-in or configuration: restarting would fail in the same way. */
 static bool is_permanent(int r)
 {
 	return r == -EINVAL || r == -ENOENT || r == -ELIBBAD;
 }
 
-/* One session with simd: attach, serve, leave. 0: stop was asked for; 1: simd is gone; negative: failed, permanent or not. */
+/*
+ * One session with simd: attach, serve, leave. Returns 0 if a signal asked to stop, 1 if simd is gone, or an error;
+ * *ret_permanent: restarting would not help.
+ */
 static int session(struct sim_client *c, const struct args *a, const char *dir, int signal_fd, bool *ret_permanent)
 {
 	struct sim_bridge_session *s = NULL;
@@ -165,7 +168,7 @@ static int session(struct sim_client *c, const struct args *a, const char *dir, 
 	if (r < 0 || stop_asked(signal_fd))
 		goto out;
 	r = host_create(c, dir, config, &h);
-	if (r < 0) { /* `simctl bridge list` shows why there is no bridge */
+	if (r < 0) { /* shown by `simctl bridge list` */
 		sim_lane_status(lane0, SIM_BRIDGE_DISCONNECTED, 0, 0, 0, 0, err_why());
 		*ret_permanent = is_permanent(r);
 		goto out;
@@ -174,28 +177,28 @@ static int session(struct sim_client *c, const struct args *a, const char *dir, 
 	r = host_lane_start(h, lane0, true);
 	if (r < 0)
 		goto out;
-	lane0 = NULL; /* the lane's thread has it */
+	lane0 = NULL; /* owned by the lane's thread now */
 	r = serve(h, signal_fd) ? 0 : 1;
 	if (r == 0)
 		host_lanes_drain(h);
 	host_connection_close(h);
 	host_report(h);
 out:
-	host_destroy(h); /* what is queued is published and answered, then the lanes end */
+	host_destroy(h); /* publishes and answers what is queued, then ends the lanes */
 	sim_lane_destroy(lane0);
 	sim_bridge_session_destroy(s);
 	json_decref(config);
 	return r;
 }
 
-/* --stay: go on while simd is away, until a signal asks to stop. */
+/* Whether to attach again (--stay): simd is away, and no signal asks to stop. */
 static bool again(int r, int signal_fd)
 {
 	return (r == 1 || r == -ENOTCONN || r == -ETIMEDOUT || r == -EBUSY) &&
 	       fd_wait(signal_fd, POLLIN, 100 * NS_PER_MS) == 0;
 }
 
-/* simd, or RouDi, may have no CPU for a while: that is no reason to begin again. */
+/* Connects, and tries again on -ETIMEDOUT: simd or RouDi may be without CPU time for a while. */
 static int connect_patiently(const struct sim_client_options *o, int signal_fd, struct sim_client **ret)
 {
 	int r = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See order.h. Locks: flush_lock, or lock; never both. */
+/* See order.h. flush_lock and lock are never held together. */
 #include "order.h"
 
 #include "timeutil.h"
@@ -74,7 +74,7 @@ bool order_is_next(struct host_order *o, const struct host_turn *t)
 	return yes;
 }
 
-/* From now on simd says when to flush; one by wall time that runs is of what was before. */
+/* From the first lock-step turn on, simd says when to flush. Waits for a timed flush that still runs. */
 static void step(struct host_order *o)
 {
 	if (atomic_load_explicit(&o->stepping, memory_order_relaxed))

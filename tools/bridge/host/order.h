@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lock-step: what the lanes convert side by side is written in one order. Each delivery has a ticket that names its
- * predecessor; it may be published once that has passed, and passes when its publish() returns, whatever that returns. simd
- * gives out tickets as it sends, and a lane handles what it has in that order, so the lowest ticket that has not passed is always
- * the first of its lane: nobody waits for ever. But a lane that fails here takes what was sent to it along: then nobody waits
- * whose ticket was given out before simd noticed that, and began a new row of them (schemas/wire/lane.h).
+ * Lock-step: lanes convert in parallel but write in one order. Each delivery has a ticket that names its predecessor;
+ * it may be published once the predecessor has passed, and passes when its publish() returns, whatever the result. simd
+ * gives out tickets in the order in which it sends, and a lane handles its deliveries in that order, so the lowest
+ * ticket that has not passed is always the first of its lane: no deadlock. If a lane fails, the deliveries sent to it
+ * are lost; tickets given out before simd noticed the failure and began a new row of tickets (schemas/wire/lane.h) then
+ * wait no longer.
  *
- * Thread: each lane's its own turn; the rest any.
+ * Thread: each lane for its own turn; the rest any.
  */
 #ifndef ORDER_H
 #define ORDER_H
@@ -22,8 +23,8 @@
 
 struct sim_task;
 
-struct host_turn {                   /* a lane's */
-	const struct sim_task *task; /* that publish() has; NULL: not in lock-step */
+struct host_turn {                   /* of one lane */
+	const struct sim_task *task; /* the task inside publish(); NULL: not in lock-step */
 	struct sim_lane_ticket ticket;
 	bool mine; /* its predecessor has passed */
 	int64_t waited_dur_ns;
@@ -33,12 +34,12 @@ struct host_turn {                   /* a lane's */
 
 struct host_order {
 	pthread_mutex_t lock;
-	uint64_t passed;     /* this ticket and all before it; guarded by lock */
-	uint64_t rows;       /* that have ended; guarded by lock */
-	uint64_t free_below; /* tickets that wait for nobody; guarded by lock */
+	uint64_t passed;     /* this ticket and all before it have passed; guarded by lock */
+	uint64_t rows;       /* rows of tickets that have ended; guarded by lock */
+	uint64_t free_below; /* tickets below it do not wait; guarded by lock */
 	struct list waiting; /* host_turn::link, guarded by lock */
 	pthread_mutex_t flush_lock;
-	_Atomic bool stepping; /* simd says when to flush; set under flush_lock */
+	_Atomic bool stepping; /* simd says when to flush; written under flush_lock */
 };
 
 void order_init(struct host_order *o);
@@ -46,13 +47,13 @@ void order_finish(struct host_order *o);
 void order_turn_init(struct host_turn *t);
 void order_turn_finish(struct host_turn *t);
 
-/* From here to order_pass() the turn is of that ticket. task: NULL for what no plug-in asks for. */
+/* Starts the turn of `ticket`; order_pass() ends it. task: NULL if no plug-in is called for it. */
 void order_begin(struct host_order *o, struct host_turn *t, const struct sim_lane_ticket *ticket,
 		 const struct sim_task *task);
-bool order_is_next(struct host_order *o, const struct host_turn *t); /* it need not wait */
+bool order_is_next(struct host_order *o, const struct host_turn *t); /* whether it would not block */
 void order_wait(struct host_order *o, struct host_turn *t);
-void order_pass(struct host_order *o, struct host_turn *t); /* in its turn, for which it waits */
-/* A further lane has ended, and was not closed by simd as one that had no work. fails: what it had been sent may never pass. */
+void order_pass(struct host_order *o, struct host_turn *t); /* waits for the turn if necessary */
+/* A further lane has ended without simd closing it for lack of work. fails: deliveries sent to it may never pass. */
 void order_row_ends(struct host_order *o, bool fails);
 
 #endif

@@ -79,8 +79,8 @@ int plugin_table(const char *path, const char *kind, const char *symbol, void **
 	if (r < 0)
 		return r;
 	/*
-	 * Never unmapped: what it is linked with (Cyclone) leaves destructors with threads that it has met, as libsimclient's
-	 * "sim-service", and those run when the thread ends.
+	 * Never unmapped: libraries that it links (Cyclone) register thread-exit destructors on threads that call them,
+	 * as libsimclient's "sim-service", and those run when the thread ends.
 	 */
 	*ret_handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (!*ret_handle)
@@ -143,7 +143,7 @@ static const struct sim_bridge_option *find_option(const struct plugin *p, const
 	return NULL;
 }
 
-/* The default shows what an option takes: an object, a list, or a single value. */
+/* The default shows the type of an option: an object, a list, or a single value. */
 static int check_kind(const struct sim_bridge_option *o, json_t *value)
 {
 	char begin = o->deflt ? o->deflt[0] : '\0';

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Services for the far side: from connect() to disconnect() the plug-in is notified which there are, and calls them without
- * waiting. Each call is answered exactly once, at the latest before disconnect().
+ * Services for the far side: between connect() and disconnect() the plug-in is notified of available services, and
+ * calls them without waiting. Each call is answered exactly once, at the latest before disconnect().
  *
- * Thread: callbacks run on the client's "sim-service", one at a time; what ends with the connection on the thread that
- * disconnects. Calls: any thread of the plug-in's. A call may outlive its host in the library, so what both must see
- * (struct host_gate) is counted; its lock is not held while the plug-in is called.
+ * Thread: callbacks run on the client's "sim-service", one at a time; calls that end with the connection are answered
+ * on the thread that disconnects. Calls: any thread of the plug-in's. A call may outlive its host in the library, so
+ * the state that both share (struct host_gate) is reference-counted; its lock is not held while the plug-in is called.
  */
 #include <errno.h>
 #include <string.h>
@@ -23,7 +23,7 @@ struct host_gate {
 	unsigned n_calls;
 	bool open;
 	struct list calls;               /* host_call::link: unanswered */
-	const struct host_call *running; /* whose callback runs */
+	const struct host_call *running; /* the call whose callback runs */
 };
 
 struct host_call {
@@ -34,7 +34,7 @@ struct host_call {
 };
 
 struct host_known {       /* a service that the plug-in was notified of */
-	struct list link; /* host_service::known; the watcher's, then the one's who stops it */
+	struct list link; /* host_service::known; used by the watcher's thread; after its end by the stopping thread */
 	char *name;
 };
 
@@ -49,7 +49,7 @@ struct host_served {      /* a service of the far side */
 
 /* ---- services of the far side ---- */
 
-/* Under served_lock. full: as simd calls it, or as the plug-in does. */
+/* Caller holds served_lock. full: the name as simd has it, or as the plug-in does. */
 static struct host_served *find_served(struct host *h, const char *full)
 {
 	const char *prefix = json_string_value(json_object_get(h->config, "prefix"));
@@ -86,7 +86,7 @@ static int on_request(void *user, struct sim_request *req)
 	return r;
 }
 
-/* It is in the list before it is offered: nobody is notified of it. */
+/* Lists the service before offering it, so that the plug-in is not notified of its own service. */
 static int serve(struct host *h, const char *service, const struct sim_service_type *type, sim_bridge_serve_fn fn,
 		 void *user)
 {
@@ -210,7 +210,7 @@ static void gate_unref(struct host_gate *g)
 	mem_free(g);
 }
 
-/* Called and returns with lock held. */
+/* Caller holds lock, which is released during the callback. */
 static void answer(struct host_gate *g, struct host_call *call, int r, const char *why, const void *response,
 		   size_t size)
 {
@@ -227,14 +227,14 @@ static void answer(struct host_gate *g, struct host_call *call, int r, const cha
 	pthread_cond_broadcast(&g->changed);
 }
 
-/* From the library, exactly once: its last use of the call. */
+/* Called by the library exactly once for each call, which it does not use afterwards. */
 static void on_answer(void *user, int r, const char *why, const void *response, size_t size)
 {
 	struct host_call *call = user;
 	struct host_gate *g = call->gate;
 
 	pthread_mutex_lock(&g->lock);
-	while (g->running) /* whoever ends the connection answers others */
+	while (g->running) /* the disconnecting thread may be answering another call */
 		pthread_cond_wait(&g->changed, &g->lock);
 	if (call->fn)
 		answer(g, call, r, why, response, size);
@@ -261,7 +261,10 @@ static int take(struct host_gate *g, struct host_call *call)
 	return r;
 }
 
-/* The library did not take it. false: the end of the connection has answered it meanwhile. */
+/*
+ * Undoes take() after the library refused the call. Returns false if the call was answered meanwhile, by the end of the
+ * connection.
+ */
 static bool take_back(struct host_gate *g, struct host_call *call)
 {
 	bool mine;

@@ -35,7 +35,7 @@ struct sim_task *task_get(struct host_lane *l, const struct sim_delivery *d, int
 	t->message = d->message;
 	t->result = 0;
 	t->start_mono_ns = now_mono_ns;
-	atomic_store_explicit(&t->state, TASK_RUNNING, memory_order_relaxed); /* nobody else knows it yet */
+	atomic_store_explicit(&t->state, TASK_RUNNING, memory_order_relaxed); /* no other thread can see it yet */
 	return t;
 }
 
@@ -45,11 +45,11 @@ static void task_put(struct sim_task *t)
 
 	atomic_store_explicit(&t->state, TASK_FREE, memory_order_release);
 	pthread_mutex_lock(&l->lock);
-	list_prepend(&l->free, &t->link); /* the same few again and again: they stay in the cache */
+	list_prepend(&l->free, &t->link); /* first, so that the same few tasks stay in the cache */
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* Answered before publish() returned, as most are: the next message of this lane gets it. */
+/* For tasks answered before publish() returned, the common case: the lane's next message reuses it. */
 static void spare_put(struct sim_task *t)
 {
 	atomic_store_explicit(&t->state, TASK_FREE, memory_order_release);
@@ -74,7 +74,7 @@ bool task_returned(struct sim_task *t, int r, int64_t now_mono_ns, struct sim_la
 		if (atomic_compare_exchange_strong(&t->state, &expected, TASK_PENDING))
 			return false;
 		atomic_fetch_sub(&t->lane->pending, 1);
-		r = t->result; /* complete() was faster */
+		r = t->result; /* complete() was called before publish() returned */
 	} else if (r > 0) {
 		r = -EPROTO; /* neither done, pending nor an errno */
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A clock of the far side drives simulated time: the source `ros2`, and no other. The lease is taken when the first time comes
- * and released when that clock is lost. A refusal is logged once; the next time that comes asks again.
+ * A clock of the far side drives simulated time, if the time source is `ros2`. The lease is acquired when the first
+ * time arrives and released when that clock is lost. A refusal is logged once; the next time that arrives asks again.
  *
  * Thread: the plug-in's, one at a time; host_time_driver_finish() when the plug-in is destroyed.
  */
@@ -16,7 +16,7 @@
 
 LOG_TOPIC("time_driver");
 
-#define RETRY_DUR_NS NS_PER_S /* while somebody else has the lease: simd is asked no more often */
+#define RETRY_DUR_NS NS_PER_S /* how long to wait before asking simd again while another client holds the lease */
 
 static void release(struct host_time_driver *d)
 {
@@ -24,7 +24,7 @@ static void release(struct host_time_driver *d)
 	d->driver = NULL;
 }
 
-/* From the page, without asking simd: a switch of the source is seen with the next time that comes. */
+/* Reads the clock page instead of asking simd: a switch of the source is seen at the next time that arrives. */
 static int check_source(struct host *h)
 {
 	uint32_t source = SIM_LOAD_(&sim_clock_page(h->client)->source, __ATOMIC_RELAXED);
@@ -53,7 +53,7 @@ static int take_lease(struct host *h)
 		d->retry_mono_ns = now_mono_ns + RETRY_DUR_NS;
 	if (r < 0)
 		return err_set(r, "%s", sim_why());
-	return check_source(h); /* it may have been switched while we asked: then this is another's lease */
+	return check_source(h); /* if the source was switched meanwhile, the lease is for another source */
 }
 
 static int set_time(struct host *h, int64_t sim_ns)
@@ -64,7 +64,7 @@ static int set_time(struct host *h, int64_t sim_ns)
 
 	sim_now_sample(h->client, &now);
 	if ((now.flags & SIM_CLOCK_DRIVEN) && now.sim_ns == sim_ns)
-		return 0; /* a frozen clock keeps telling */
+		return 0; /* a frozen clock repeats its time */
 	if (sim_ns < now.sim_ns || sim_ns - now.sim_ns > SIM_BRIDGE_FAR_DUR_NS)
 		r = sim_driver_jump(d->driver, sim_ns);
 	else
@@ -115,7 +115,7 @@ int host_time_driver_set(void *ctx, int64_t sim_ns)
 	if (sim_ns <= 0)
 		return -EINVAL;
 	r = drive_once(h, sim_ns);
-	if (r == -EPERM) /* the source was switched, perhaps away and back */
+	if (r == -EPERM) /* the source was switched, perhaps there and back */
 		r = drive_once(h, sim_ns);
 	note(d, r);
 	return r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Channels as simd announces them, and the plug-in's side of each. An announcement precedes the first
- * delivery on its lane; several lanes announce the same channel. Thread: any lane's; guarded by topics_lock.
+ * Channels that simd announces, and the plug-in's topic for each. An announcement precedes the first delivery on its
+ * lane; several lanes announce the same channel. Thread: any lane's; guarded by topics_lock.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -85,7 +85,7 @@ void host_topic_named(void *ctx, const struct sim_bridge_channel *ch, const char
 	struct host *h = ctx;
 	struct host_topic *t = container_of(ch, struct host_topic, ch);
 
-	if (ch == &h->clock.clk.ch) { /* goes past dispatch; clock.c reports it */
+	if (ch == &h->clock.clk.ch) { /* not dispatched; clock.c reports it */
 		snprintf(h->clock.clk.far_name, sizeof(h->clock.clk.far_name), "%s", name ? name : "");
 		snprintf(h->clock.clk.far_type, sizeof(h->clock.clk.far_type), "%s", type ? type : "");
 		return;
@@ -101,7 +101,7 @@ size_t host_topic_max_body(void *ctx, const struct sim_bridge_channel *ch)
 	return ch == &h->clock.clk.ch ? 0 : container_of(ch, struct host_topic, ch)->max_body;
 }
 
-/* In the plug-in's own words, less the channel's name, which everybody who reads them knows. */
+/* Stores the reason: the plug-in's own message, without the channel's name, which readers know already. */
 static void refuse(struct host *h, struct host_topic *t)
 {
 	size_t n = strlen(t->name);
@@ -134,7 +134,7 @@ static void topic_open(struct host *h, struct host_topic *t)
 		refuse(h, t);
 }
 
-/* simd counts a message as one for this bridge until this is reported. */
+/* Until this is reported, simd counts the channel's messages as carried by this bridge. */
 static int report(const struct host *h, struct sim_lane *lane, const struct host_topic *t)
 {
 	bool refused = t->result < 0;
@@ -157,7 +157,7 @@ static int announce(struct host *h, struct sim_lane *lane, struct host_topic *t)
 		return err_set(-ENOSPC, "more than %d channels", HOST_TOPICS_MAX);
 	if (*at && sim_type_equal((*at)->ch.type, t->ch.type) && !strcmp((*at)->name, t->name)) {
 		(void)report(h, lane, *at);
-		return 1; /* another lane was first */
+		return 1; /* another lane announced it first */
 	}
 	topic_free(h, *at);
 	topic_open(h, t);
@@ -209,7 +209,7 @@ bool host_topic_carried(struct host *h, const char *name)
 	return found;
 }
 
-/* topics_lock is held; lane 0 cannot go while lanes_lock is. */
+/* Caller holds topics_lock; lanes_lock keeps lane 0 alive. */
 static void report_all(struct host *h)
 {
 	pthread_mutex_lock(&h->lanes_lock);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bridge_lgsvl: channels go to an lgsvl_bridge, SVL Simulator's way into ROS 2, which publishes them there. Lanes convert; the link's
- * thread writes, large messages straight from the slot, and reads. Nothing is dropped: who has too much waits for the peer. See README.md.
+ * bridge_lgsvl: sends channels to an lgsvl_bridge, SVL Simulator's way into ROS 2, which publishes them there. Lanes
+ * convert; the link's thread writes, large messages directly from the slot, and reads. Nothing is dropped: a sender
+ * with too many queued messages waits for the peer. See README.md.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,17 +13,17 @@
 #include "ros/ros_type.h"
 #include "topics.h"
 
-#define LGSVL_IN_MAX (32u << 20) /* bytes of a message that comes in; of the buffer only what has come takes memory */
+#define LGSVL_IN_MAX (32u << 20) /* largest incoming message; only the used part of the buffer takes memory */
 
-#define WAITING_MAX 10u /* small messages of a topic that wait for the peer; whoever has more waits with them */
+#define WAITING_MAX 10u /* queued small messages of a topic; a sender with more waits */
 
 struct lgsvl_topic {
-	struct topic_out out; /* first */
+	struct topic_out out; /* first member */
 	struct outbox_topic *queue;
 };
 
 struct lgsvl_in {
-	struct topic_in in; /* first */
+	struct topic_in in; /* first member */
 	_Atomic bool listened;
 };
 
@@ -42,7 +43,7 @@ static const struct sim_bridge_option options[] = {
 	{ "autoware_msgs", "1.8",
 	  "1.8: messages as from autoware_msgs 1.8.0 on; 1.7: before, a TrafficLightGroup without predictions" },
 	TOPICS_OPTION_COMPAT,
-	{ "subscribe", "{}", "what comes in: {\"/topic\": {\"type\": ..., \"channel\": ...}}" },
+	{ "subscribe", "{}", "topics to subscribe to: {\"/topic\": {\"type\": ..., \"channel\": ...}}" },
 	{ NULL, NULL, NULL },
 };
 
@@ -266,7 +267,7 @@ static int lgsvl_connect(struct sim_bridge *b, const char *connection)
 	struct address address = b->link.address;
 	int r;
 
-	tcp_link_join(&b->link); /* it reads the address */
+	tcp_link_join(&b->link); /* the link's thread reads the address */
 	r = read_connection(b, connection);
 	if (r < 0)
 		b->link.address = address;
@@ -295,7 +296,7 @@ static void lgsvl_close(struct sim_bridge *b, struct sim_bridge_topic *t)
 	topics_close_channel(&b->common, t);
 }
 
-/* /tf_static: with all frames so far; the order in which they are added is that in which they are sent. */
+/* Sends /tf_static with all frames so far, in the order in which they were added. */
 static int put_static(struct sim_bridge *b, struct topic_out *t, const struct map_message *in)
 {
 	struct map_message all = *in;
@@ -310,7 +311,10 @@ static int put_static(struct sim_bridge *b, struct topic_out *t, const struct ma
 	return r;
 }
 
-/* Converted side by side, sent in order. One answer for all that a channel becomes: they are copied where it is more than one. */
+/*
+ * Converts in parallel, sends in order. If a channel becomes several topics, their messages are copied, so that one
+ * answer is enough.
+ */
 static int lgsvl_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
 			 struct sim_task *task)
 {

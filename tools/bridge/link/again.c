@@ -5,7 +5,7 @@
 
 #include "again.h"
 
-#define KEPT_BYTES_MAX ((size_t)64 << 20) /* of all channels */
+#define KEPT_BYTES_MAX ((size_t)64 << 20) /* for all channels together */
 
 struct link_kept {
 	struct link_kept *next;
@@ -23,7 +23,7 @@ void link_again_keep(struct sim_bridge *b, struct sim_bridge_topic *t, const str
 		if (limit_allows(&b->kept_lines))
 			log_warn(
 				b,
-				"lock-step: %s: no room to keep what was sent: a machine that is gone for a moment misses it",
+				"lock-step: %s: no room for a copy of a message: a machine that loses the connection for a moment misses it",
 				t->name);
 		return;
 	}
@@ -49,7 +49,7 @@ void link_again_send(struct sim_bridge *b, struct sim_bridge_topic *t)
 			n++;
 	}
 	if (n)
-		log_info(b, "lock-step: %s: a machine is there (again): the last %u messages are sent again", t->name,
+		log_info(b, "lock-step: %s: a machine has (re)connected: the last %u messages are sent again", t->name,
 			 n);
 }
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was sent in the last steps of lock-step, a copy, until all machines have it: who was gone meanwhile, longer than DDS keeps
- * anything for it (lease_ms), gets it again. Of each channel, in order. Thread: with sim_bridge::lock.
+ * Lock-step: copies of the messages sent in the last steps, per channel in the order of sending, kept until all
+ * machines have them. A machine that was cut off for longer than lease_ms, after which DDS keeps nothing for it, is
+ * sent them again. Caller holds sim_bridge::lock.
  */
 #ifndef LINK_AGAIN_H
 #define LINK_AGAIN_H
 
 #include "link.h"
 
-/* A message that has been sent. Where there is no room it is not kept, which is logged. */
+/* Keeps a copy of a message that was sent. Without room it is not kept, which is logged. */
 void link_again_keep(struct sim_bridge *b, struct sim_bridge_topic *t, const struct blob_out *o);
-/* If somebody has come (back) since the last call: sends what is kept. */
+/* Sends the copies again if a reader has appeared since the last call. */
 void link_again_send(struct sim_bridge *b, struct sim_bridge_topic *t);
-/* Of the steps up to this one all is where it is to be. */
+/* Frees the copies of steps up to this one: all machines have them. */
 void link_again_drop(struct sim_bridge *b, struct sim_bridge_topic *t, uint64_t up_to);
 
 #endif

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "bodies travel as they lie in memory");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "bodies are sent exactly as in memory");
 
 static const uint8_t begin[] = { 0, 1, 0, 0, 'S', 'L', 'N', 'K' };
 
@@ -47,7 +47,7 @@ int blob_read(const uint8_t *bytes, size_t have, size_t size, struct blob_head *
 	if (have < BLOB_HEAD || size < BLOB_HEAD)
 		return refuse(ret_why, -EBADMSG, "it is shorter than a head");
 	if (memcmp(bytes, begin, sizeof(begin)) != 0)
-		return refuse(ret_why, -EBADMSG, "it does not begin as a message of a link");
+		return refuse(ret_why, -EBADMSG, "it does not begin like a message of a link");
 	memcpy(&version, bytes + 8, 2);
 	if (version != BLOB_VERSION)
 		return refuse(ret_why, -EPROTO, "it is of another version of the link: update the older simd");
@@ -64,8 +64,8 @@ int blob_read(const uint8_t *bytes, size_t have, size_t size, struct blob_head *
 	memcpy(&ret->number, bytes + 112, 8);
 	memcpy(&ret->step, bytes + 120, 8);
 	if (!ret->host || !ret->sequence || (ret->step && (!ret->exporter || !ret->number)))
-		return refuse(ret_why, -EBADMSG, "it does not say whence it comes");
+		return refuse(ret_why, -EBADMSG, "it does not say where it is from");
 	if (ret->body_size > BLOB_BODY_MAX || blob_size(ret->body_size) != size)
-		return refuse(ret_why, -EBADMSG, "its length is not what its head says");
+		return refuse(ret_why, -EBADMSG, "its length is not the one in its head");
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operations that Cyclone asks of a type and of a sample of it: see blob_type.h. */
+/* The operations that Cyclone needs for this type and its samples: see blob_type.h. */
 #include "blob_type.h"
 
 #include <errno.h>
@@ -14,26 +14,30 @@
 #define CDR_HEADER 4u
 #define TAKE       16
 
-struct holder { /* of place(): the type and each of its samples, which Cyclone may free after the type */
+/* reference-counted by the type and each of its samples, since Cyclone may free samples after the type */
+struct holder {
 	_Atomic unsigned refs;
 	struct blob_place place;
 };
 
 struct type {
-	struct ddsi_sertype c; /* first */
+	struct ddsi_sertype c; /* first member */
 	struct holder *holder;
 };
 
-/* Stream: the first `prefix` bytes are in data, what follows in the body, which begins at BLOB_HEAD. */
+/*
+ * The serialised stream: its first `prefix` bytes are in data; the rest is read from body, whose first byte is at
+ * offset BLOB_HEAD of the stream.
+ */
 struct sample {
-	struct ddsi_serdata c; /* first: what Cyclone sees */
+	struct ddsi_serdata c; /* first member: what Cyclone sees */
 	struct holder *holder;
 	size_t size, prefix;
 	const uint8_t *body;
 	size_t body_size;
 	void (*released)(void *arg);
 	void *arg;
-	_Atomic(uint8_t *) whole; /* a copy, for who asks for what lies in both; NULL: nobody did */
+	_Atomic(uint8_t *) whole; /* a copy of the stream for ranges that span data and body; NULL: not made yet */
 	struct blob_in in;
 	uint8_t data[];
 };
@@ -63,7 +67,7 @@ static struct sample *sample_new(const struct ddsi_sertype *t, enum ddsi_serdata
 	return s;
 }
 
-/* ---- samples: the way out ---- */
+/* ---- samples: sending ---- */
 
 static struct ddsi_serdata *key_new(const struct ddsi_sertype *t)
 {
@@ -109,7 +113,7 @@ static uint32_t get_size(const struct ddsi_serdata *d)
 	return (uint32_t)sample_of(d)->size;
 }
 
-/* Bytes behind the body's last one are not looked at: there may be none. */
+/* Writes zeros for the padding: memory after the body must not be read. */
 static void to_ser(const struct ddsi_serdata *d, size_t off, size_t sz, void *buf)
 {
 	const struct sample *s = sample_of(d);
@@ -128,7 +132,10 @@ static void to_ser(const struct ddsi_serdata *d, size_t off, size_t sz, void *bu
 	memset(to + n + have, 0, sz - n - have);
 }
 
-/* Cyclone's fragments are shorter than 64 KiB, so the first one lies in data: only a foreign setting comes here. */
+/*
+ * For a range that begins in the head and ends in the body. Cyclone's fragments are shorter than 64 KiB, so the first
+ * one is in data, and this happens only with unusual settings of Cyclone.
+ */
 static const uint8_t *whole(struct sample *s)
 {
 	uint8_t *w = atomic_load(&s->whole), *none = NULL;
@@ -195,7 +202,7 @@ static void sample_free(struct ddsi_serdata *d)
 	free(s);
 }
 
-/* ---- samples: the way in ---- */
+/* ---- samples: receiving ---- */
 
 static void find_room(struct sample *s)
 {
@@ -220,7 +227,9 @@ static void find_room(struct sample *s)
 		in->r = -ENOMEM;
 }
 
-/* What is not valid comes in without a body: its reader counts it. NULL: a gap, as if it had never come. */
+/*
+ * An invalid message is delivered without a body, so that the reader can count it. NULL: as if it was never received.
+ */
 static struct ddsi_serdata *from_ser(const struct ddsi_sertype *t, enum ddsi_serdata_kind kind,
 				     const struct nn_rdata *chain, size_t size)
 {
@@ -253,7 +262,7 @@ static struct ddsi_serdata *from_ser_iov(const struct ddsi_sertype *t, enum ddsi
 	(void)n;
 	(void)iov;
 	(void)size;
-	return key_new(t); /* nobody writes serialised ones */
+	return key_new(t); /* only samples are written, never serialised data */
 }
 
 static struct ddsi_serdata *from_keyhash(const struct ddsi_sertype *t, const struct ddsi_keyhash *keyhash)
@@ -301,7 +310,7 @@ static void type_free(struct ddsi_sertype *t)
 	free(t);
 }
 
-/* Each has a place of its own, so none stands for another one of that name. */
+/* Types with the same name differ in place(), so each is equal to itself only. */
 static bool type_equal(const struct ddsi_sertype *a, const struct ddsi_sertype *b)
 {
 	return ((const struct type *)(const void *)a)->holder == ((const struct type *)(const void *)b)->holder;
@@ -334,7 +343,7 @@ dds_entity_t blob_topic_create(dds_entity_t participant, const char *name, const
 	return topic;
 }
 
-/* ---- reading ---- */
+/* ---- taking ---- */
 
 struct blob_in *blob_in(struct ddsi_serdata *d)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A DDS type whose samples are blobs (blob.h). On the way out a large body stays where it is, in its slot, until Cyclone has done with
- * it; on the way in the body is copied once, from the network's buffers to where place() says: into the slot in which it is published.
+ * A DDS type whose samples are blobs (blob.h). When sending, a large body stays in its slot until Cyclone no longer
+ * needs it. When receiving, the body is copied once, from the network buffers to the address from place(): the slot in
+ * which it will be published.
  */
 #ifndef BLOB_TYPE_H
 #define BLOB_TYPE_H
@@ -13,42 +14,56 @@
 
 #include "blob.h"
 
-#define BLOB_COPIED_MAX (64u << 10) /* of a body: what is longer is referred to */
+#define BLOB_COPIED_MAX (64u << 10) /* longer bodies are referenced, not copied */
 
-/* For dds_write(): borrowed until it returns, but for a body above BLOB_COPIED_MAX, and up to 3 bytes behind it: until released(). */
+/*
+ * Argument of dds_write(). Memory must stay valid until dds_write() returns; a body above BLOB_COPIED_MAX, with up to 3
+ * readable bytes after it, until released() is called.
+ */
 struct blob_out {
-	struct blob_head head; /* body_size is that of body */
+	struct blob_head head; /* head.body_size is the size of body */
 	const void *body;
 	void (*released)(
-		void *arg); /* of such a body, once, on any thread, also before dds_write() returns; NULL: nobody asks */
+		/*
+		 * called once if the body is above BLOB_COPIED_MAX, on any thread, possibly before dds_write() returns;
+		 * may be NULL
+		 */
+		void *arg);
 	void *arg;
 };
 
-/* Where the bodies go that come in. Thread: Cyclone's, also for several at a time: neither may wait, but for the slots of a channel that grows. */
+/*
+ * Where to put received bodies. Called on Cyclone's thread, or on several of them at once; must not block, except to
+ * add slots to a channel.
+ */
 struct blob_place {
-	size_t taken_max; /* of a body: what is longer comes in without */
-	/* Room for the body: NULL and *ret_r. place NULL, or -ENOBUFS: it comes in on the heap. */
+	size_t taken_max; /* a longer body is not received: -EMSGSIZE */
+	/*
+	 * Returns room for the body, or NULL with *ret_r. If place is NULL or gives -ENOBUFS, the body goes to the
+	 * heap.
+	 */
 	void *(*place)(void *arg, const struct blob_head *h, int *ret_r);
-	void (*unplace)(void *arg, const struct blob_head *h, void *body); /* it is not wanted any more */
+	/* gives room back that is not used after all */
+	void (*unplace)(void *arg, const struct blob_head *h, void *body);
 	void *arg;
 };
 
-struct blob_in {         /* one that came */
-	int r;           /* 0; negative errno: it is not valid, or found no room; then there is no body */
-	const char *why; /* static; NULL: as r */
+struct blob_in {         /* a received message */
+	int r;           /* 0, or -ERR: invalid or no room; then there is no body */
+	const char *why; /* static; NULL: no more than r */
 	struct blob_head head;
 	void *body;
-	bool placed; /* by place(): whoever takes it sets this to false */
+	bool placed; /* body is from place(); a caller that keeps it sets this to false */
 };
 
-/* A topic; place: copied. Returns the entity or a negative DDS code. */
+/* Creates a topic; *place is copied. Returns the entity or a negative DDS code. */
 dds_entity_t blob_topic_create(dds_entity_t participant, const char *name, const char *type_name,
 			       const struct blob_place *place);
 
-/* Of what dds_takecdr() returned for such a topic: borrows from d. */
+/* For data from dds_takecdr() of such a topic; the result borrows from d. */
 struct blob_in *blob_in(struct ddsi_serdata *d);
 
-/* Take all that a reader has. writer: the instance handle of its writer. */
+/* Takes all that a reader has. writer: the instance handle of the message's writer. */
 typedef void blob_take_fn(void *arg, struct blob_in *in, dds_instance_handle_t writer);
 void blob_take(dds_entity_t reader, blob_take_fn *fn, void *arg);
 

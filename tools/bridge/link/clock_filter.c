@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock_filter.h */
+/* See clock_filter.h. */
 #include "clock_filter.h"
 
 #include <errno.h>
 
 #define LONGEST_NS  (INT64_C(1) << 62)
-#define SKEW_EVERY  (CLOCK_TRIPS / 4)   /* trips */
-#define SKEW_DUR_NS INT64_C(1000000000) /* trips that are closer say nothing of it */
-#define SKEW_PART   4                   /* smoothed over so many */
-#define GUESS_E6    20                  /* by which the measured skew may be wrong, as far as guessing goes */
+#define SKEW_EVERY  (CLOCK_TRIPS / 4)   /* measured after so many trips */
+#define SKEW_DUR_NS INT64_C(1000000000) /* two trips closer together than this do not tell the skew */
+#define SKEW_PART   4                   /* smoothing: a new value counts 1 / SKEW_PART */
+#define GUESS_E6    20                  /* assumed error of the measured skew, in ppm */
 
 static bool plausible(const struct clock_trip *t)
 {
@@ -16,7 +16,7 @@ static bool plausible(const struct clock_trip *t)
 	       t->came_mono_ns >= 0 && t->left_mono_ns >= t->came_mono_ns && t->left_mono_ns <= LONGEST_NS;
 }
 
-/* Of a half of the trips, 0 the older one, that with the least delay. */
+/* The trip with the least delay in the older (0) or newer (1) half. */
 static uint32_t best_of_half(const struct clock_filter *f, uint32_t half)
 {
 	uint32_t first = f->n + half * CLOCK_TRIPS / 2, best = first % CLOCK_TRIPS;
@@ -53,7 +53,7 @@ int clock_filter_add(struct clock_filter *f, const struct clock_trip *t)
 	if (!plausible(t))
 		return -EINVAL;
 	delay = (t->back_mono_ns - t->sent_mono_ns) - (t->left_mono_ns - t->came_mono_ns);
-	if (delay < 0) /* their clock is faster than ours: by a little, in what it took to answer */
+	if (delay < 0) /* possible if the other clock runs faster: slightly, by what it gained while answering */
 		delay = -delay;
 	there = t->came_mono_ns - t->sent_mono_ns;
 	back = t->left_mono_ns - t->back_mono_ns;
@@ -73,7 +73,7 @@ static int64_t age_of(const struct clock_filter *f, uint32_t i, int64_t now_mono
 	return age < 0 ? 0 : age;
 }
 
-/* If the two part by up to drift_e6 millionths. */
+/* Bound of a trip's error if the clocks drift apart by up to drift_e6 ppm. */
 static int64_t error_of(const struct clock_filter *f, uint32_t i, int64_t now_mono_ns, int64_t drift_e6)
 {
 	int64_t age = age_of(f, i, now_mono_ns);
@@ -106,7 +106,7 @@ bool clock_filter_offset(const struct clock_filter *f, int64_t now_mono_ns, stru
 		return true;
 	guess = best_of(f, now_mono_ns, GUESS_E6);
 	off = f->trips[guess].ahead_dur_ns + age_of(f, guess, now_mono_ns) / 1000000 * f->skew_e9 / 1000 - ahead;
-	off = off > error ? error : off < -error ? -error : off; /* it cannot be further off */
+	off = off > error ? error : off < -error ? -error : off; /* limit the estimate to the bound */
 	ret->ahead_dur_ns += off;
 	ret->error_dur_ns += off < 0 ? -off : off;
 	return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock_follow.h */
+/* See clock_follow.h. */
 #include "clock_follow.h"
 
 #include <errno.h>
@@ -7,33 +7,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ASKS_OPEN   8u /* answers that may be on their way */
+#define ASKS_OPEN   8u /* questions that may be unanswered */
 #define FIRST_TRIPS 8u
 #define FIRST_PART  10
-#define FIT_MAX_NS  (INT64_C(1000000) * 1000000000) /* between a claim and now: claims come in every lease */
+/* largest plausible age of a claim; claims are sent several times per lease */
+#define FIT_MAX_NS (INT64_C(1000000) * 1000000000)
 
 struct ask {
-	uint64_t seq; /* 0: none */
+	uint64_t seq; /* 0: unused */
 	int64_t sent_mono_ns;
 };
 
 struct clock_follow {
 	struct clock_follow_options o;
-	char want[TIME_NAME_SIZE]; /* "": any */
-	bool has_host, lost;       /* lost: has_host, and not heard any more */
+	char want[TIME_NAME_SIZE]; /* "": any time host */
+	bool has_host, lost;       /* lost: has_host, but it is no longer heard */
 	uint64_t host, epoch;
-	int64_t since_real_ns; /* of that epoch */
+	int64_t since_real_ns; /* of its claim, in this epoch */
 	char name[TIME_NAME_SIZE];
 	bool lockstep;
 	uint8_t lookahead;
 	int64_t heard_mono_ns;
 	struct time_state at;
-	bool told; /* something of this epoch */
+	bool told; /* told() was called in this epoch */
 	uint32_t told_generation;
 	struct clock_filter filter;
 	struct ask asks[ASKS_OPEN];
 	uint64_t seq;
-	int64_t ask_mono_ns; /* when the next one is due */
+	int64_t ask_mono_ns; /* when the next question is due */
 	uint64_t refused;
 };
 
@@ -60,14 +61,14 @@ void clock_follow_destroy(struct clock_follow *f)
 	free(f);
 }
 
-/* ---- telling ---- */
+/* ---- telling the time ---- */
 
 static int64_t scaled(int64_t dur_ns, int64_t rate_e6)
 {
 	return dur_ns / 1000000 * rate_e6 + dur_ns % 1000000 * rate_e6 / 1000000;
 }
 
-/* A claim and an answer that cannot both be right: one of them is not of this clock. */
+/* Whether claim and answer can be from the same clock. */
 static bool fits(const struct clock_follow *f, int64_t since_dur_ns)
 {
 	return since_dur_ns > -FIT_MAX_NS && since_dur_ns < FIT_MAX_NS &&
@@ -87,7 +88,7 @@ static void tell(struct clock_follow *f, int64_t now_mono_ns)
 		f->refused++;
 		return;
 	}
-	/* as of now: what was told with a claim may be a third of a lease old, and both run on alike */
+	/* extrapolate to now, since the claim may be a third of a lease old */
 	t.mono_ns = now_mono_ns;
 	t.sim_ns = f->at.sim_ns + scaled(since_dur_ns, f->at.rate_e6);
 	if (t.sim_ns < 0)
@@ -107,12 +108,12 @@ static void ask(struct clock_follow *f, int64_t now_mono_ns)
 	m.ask.seq = ++f->seq;
 	m.ask.sent_mono_ns = now_mono_ns;
 	f->asks[f->seq % ASKS_OPEN] = (struct ask){ f->seq, now_mono_ns };
-	/* the first trips are seldom the shortest: until there are some, they come close together */
+	/* the first trips seldom have the shortest delay, so they follow each other faster */
 	f->ask_mono_ns = now_mono_ns + (f->filter.n < FIRST_TRIPS ? f->o.ask_dur_ns / FIRST_PART : f->o.ask_dur_ns);
 	f->o.send(f->o.ctx, &m);
 }
 
-/* ---- whom it follows ---- */
+/* ---- choosing the time host ---- */
 
 static void lose(struct clock_follow *f, const char *why)
 {
@@ -153,7 +154,7 @@ static bool may_follow(const struct clock_follow *f, const struct time_msg *m)
 {
 	if (m->from == f->o.id || (f->want[0] && strcmp(f->want, m->claim.name) != 0))
 		return false;
-	/* the same host in a later run: the one before it is gone, whether or not its lease has ended */
+	/* the same host was restarted: its earlier run is over even if the lease has not expired */
 	return !f->has_host || f->lost || (m->from == f->host && m->claim.since_real_ns > f->since_real_ns);
 }
 
@@ -179,13 +180,13 @@ static void on_claim(struct clock_follow *f, int64_t now_mono_ns, const struct t
 			adopt(f, now_mono_ns, m);
 		return;
 	}
-	if (is_later(f, &m->claim.at)) /* else it was overtaken */
+	if (is_later(f, &m->claim.at)) /* else a later one has overtaken it */
 		f->at = m->claim.at;
 	heard(f, now_mono_ns);
 	tell(f, now_mono_ns);
 }
 
-/* Our own record of when it was asked counts, not what the answer says. */
+/* Uses our own record of the question, not the copy in the answer. */
 static void on_answer(struct clock_follow *f, int64_t now_mono_ns, const struct time_msg *m)
 {
 	struct ask *a = &f->asks[m->answer.seq % ASKS_OPEN];
@@ -214,9 +215,9 @@ void clock_follow_got(struct clock_follow *f, int64_t now_mono_ns, const struct 
 	else if (m->kind == TIME_ANSWER && ours && m->to == f->o.id)
 		on_answer(f, now_mono_ns, m);
 	else if (m->kind == TIME_RESIGN && ours && !f->lost)
-		lose(f, "gives time no more");
+		lose(f, "no longer gives time");
 	else if (ours && !f->lost)
-		f->heard_mono_ns = now_mono_ns; /* any sign of it */
+		f->heard_mono_ns = now_mono_ns; /* any message shows that it is alive */
 }
 
 void clock_follow_tick(struct clock_follow *f, int64_t now_mono_ns)

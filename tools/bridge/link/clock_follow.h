@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A host that follows the time host: it hears how that one's clock stands, measures how far that one's CLOCK_MONOTONIC is from its own
- * (clock_filter.h), and says what that means here: simulated time at a moment of its own clock. Between two of these time runs by
- * itself, at the rate that was told; whoever is told slews (daemon/time, source `link`).
+ * The side of a host that follows the time host: receives the state of its clock, measures the offset of its
+ * CLOCK_MONOTONIC from ours (clock_filter.h), and tells the caller the simulated time at a moment of our clock. Between
+ * two such moments simulated time advances at the rate that was told; the receiver slews (daemon/time, source `link`).
  *
- * It follows the first that it hears, or the one with the configured name, and that one until it is gone: not heard for a lease, or
- * resigned. Then time holds, with a sentence, until it is heard again, or, if it may be any, another one.
+ * It follows the first time host that it hears, or the one with the configured name, until that is lost: not heard for
+ * a lease, or resigned. Then simulated time stands until it is heard again or, if any host is allowed, another one is.
  *
- * Pure: no socket, no clock. Callbacks run inside of the call that caused them, and may not call back. Thread: one.
+ * No socket, no clock: the caller passes times and messages. Callbacks run inside the call that caused them and must
+ * not call back. Thread: one.
  */
 #ifndef LINK_CLOCK_FOLLOW_H
 #define LINK_CLOCK_FOLLOW_H
@@ -16,12 +17,12 @@
 #include "time_msg.h"
 
 struct clock_told {
-	int64_t sim_ns, mono_ns; /* simulated time at that moment of our clock */
+	int64_t sim_ns, mono_ns; /* simulated time sim_ns at time mono_ns of our clock */
 	int64_t rate_e6, scale_e6;
 	uint32_t flags;       /* enum time_flag */
-	bool jump;            /* time does not go on from what was told before */
-	bool lockstep;        /* time moves by grants: this says pause and scale alone */
-	int64_t error_dur_ns; /* sim_ns is wrong by that at most, in real time */
+	bool jump;            /* the time is not continuous with what was told before */
+	bool lockstep;        /* time advances only by grants: this tells pause and scale */
+	int64_t error_dur_ns; /* bound of the error of sim_ns, as real time */
 };
 
 struct clock_time_host {
@@ -33,13 +34,13 @@ struct clock_time_host {
 
 struct clock_follow_options {
 	uint64_t id, life;
-	const char *host; /* the name of the one to follow, copied; NULL or "": any */
+	const char *host; /* name of the time host to follow, copied; NULL or "": any */
 	int64_t lease_dur_ns;
 	int64_t ask_dur_ns; /* between two questions */
 	void (*send)(void *ctx, const struct time_msg *m);
 	void (*told)(void *ctx, const struct clock_told *t);
 	void (*found)(void *ctx, const struct clock_time_host *host);
-	void (*lost)(void *ctx, const char *why); /* a sentence; time is to hold */
+	void (*lost)(void *ctx, const char *why); /* with the reason; simulated time must stand */
 	void *ctx;
 };
 
@@ -54,6 +55,6 @@ void clock_follow_tick(struct clock_follow *f, int64_t now_mono_ns);
 int64_t clock_follow_due(const struct clock_follow *f);
 
 bool clock_follow_host(const struct clock_follow *f, struct clock_time_host *ret); /* false: none, or lost */
-uint64_t clock_follow_refused(const struct clock_follow *f);                       /* messages that could not be */
+uint64_t clock_follow_refused(const struct clock_follow *f);                       /* number of invalid messages */
 
 #endif

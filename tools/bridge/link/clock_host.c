@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock_host.h */
+/* See clock_host.h. */
 #include "clock_host.h"
 
 #include <errno.h>
@@ -14,14 +14,14 @@ struct clock_host {
 	char name[TIME_NAME_SIZE];
 	enum clock_host_state state;
 	bool resigned;
-	int64_t since_real_ns; /* of its first claim; 0: none yet */
-	int64_t claim_mono_ns; /* when the next one is due */
-	int64_t heard_mono_ns; /* LISTENING: since then there was no other; REFUSED: the last of the other */
+	int64_t since_real_ns; /* time of its first claim; 0: none yet */
+	int64_t claim_mono_ns; /* when the next claim is due */
+	int64_t heard_mono_ns; /* LISTENING: no other host was heard since; REFUSED: when the other was last heard */
 	uint64_t other, other_life;
 	char other_name[TIME_NAME_SIZE];
 	uint64_t number;
-	bool known;          /* there is a state */
-	int64_t real_off_ns; /* CLOCK_REALTIME before CLOCK_MONOTONIC */
+	bool known;          /* clock_host_set() was called */
+	int64_t real_off_ns; /* CLOCK_REALTIME minus CLOCK_MONOTONIC */
 	struct time_state at;
 };
 
@@ -95,7 +95,7 @@ void clock_host_step(struct clock_host *h, uint64_t number)
 	h->number = number;
 }
 
-/* Its claim stands before ours. */
+/* Whether its claim has priority over ours. */
 static bool is_before(const struct clock_host *h, const struct time_msg *m)
 {
 	if (h->state != CLOCK_GIVING)
@@ -114,7 +114,7 @@ static void on_claim(struct clock_host *h, int64_t now_mono_ns, const struct tim
 	if (h->state == CLOCK_REFUSED && !same)
 		return;
 	if (!is_before(h, m)) {
-		claim(h, now_mono_ns); /* so that it knows */
+		claim(h, now_mono_ns); /* shows the other host our claim */
 		return;
 	}
 	h->heard_mono_ns = now_mono_ns;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages of channels of options.confirm: each machine that listens answers when its own subscribers have it, or why not. A message
- * ends with the last answer, with the first machine that is gone, or in time. Thread: any.
+ * Messages of the channels in options.confirm: each machine with a reader answers whether its own subscribers have the
+ * message. It completes with the last answer, with the first error, when a reader is lost, or with a timeout. Thread:
+ * any.
  */
 #include <errno.h>
 
@@ -47,7 +48,7 @@ void link_confirm_answer(struct sim_bridge *b, const struct blob_head *h, int re
 		link_sending_end(s, result);
 }
 
-/* One of those that `over` chooses, out of the table; NULL: there is none. */
+/* Removes one entry and returns its sending: of topic t, or, if t is NULL, one due by until_mono_ns. NULL: none. */
 static struct link_sending *take_one(struct sim_bridge *b, const struct sim_bridge_topic *t, int64_t until_mono_ns)
 {
 	struct link_sending *s = NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the link takes part, and with whom: loopback, or one network interface, and the peers that the rig lists, by unicast. Who else
- * sends to it is not heard: a filter in the kernel lets in the peers' addresses alone. Thread: that of create().
+ * Opens the DDS domain and participant: on loopback or one network interface, with unicast to the peers that the rig
+ * lists. Packets of other hosts are dropped by a filter in the kernel that accepts only the peers' addresses. Thread:
+ * that of create().
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,15 +17,18 @@
 #define DOMAIN_MAX       232
 #define KEYED_DOMAIN_MAX 230
 #define PEERS_MAX        SOCKETS_FROM_MAX
-/* A packet of UDP, less what encrypting adds to it: 20 bytes for each participant that hears it, of which peers have several. */
+/*
+ * The largest UDP packet less what encryption adds: a header, and 20 bytes per receiving participant, of which a peer
+ * has several.
+ */
 #define KEYED_PACKET_MAX (65507u - 256u - 20u * PEERS_MAX * 2)
-#define BLOCK_DUR_NS     100000000 /* how long a writer that keeps all waits for its readers */
+#define BLOCK_DUR_NS     100000000 /* how long a writer with keep_all waits for its readers */
 
 struct network {
 	uint32_t domain;
 	bool localhost;
 	const char *interface, *keys;
-	struct secure *secure; /* of the directory keys; NULL: none */
+	struct secure *secure; /* keys read from the directory `keys`; NULL: none */
 	in_addr_t peer[PEERS_MAX];
 	unsigned n_peers;
 };
@@ -57,7 +61,7 @@ static bool is_loopback(const char *interface)
 	       (inet_pton(AF_INET, interface, &a) == 1 && ntohl(a.s_addr) >> 24 == 127);
 }
 
-/* The name or the address of an interface; it becomes part of Cyclone's XML. */
+/* The name or address becomes part of Cyclone's XML, so its characters are checked. */
 static int read_interface(struct sim_bridge *b, struct network *n)
 {
 	static const char *const words[] = { "false", "true", NULL };
@@ -85,9 +89,9 @@ static int read_interface(struct sim_bridge *b, struct network *n)
 		return 0;
 	log_error(
 		b,
-		"options.interface: %s is a network, and what a link sends is neither encrypted nor authenticated: whoever is "
-		"in it can read and write every channel. Give it keys (options.keys, `simctl link make-keys`), or set options.insecure to "
-		"true where that is meant",
+		"options.interface: %s is a network, and without keys a link neither encrypts nor authenticates: anyone in it "
+		"can read and write every channel. Set options.keys (see `simctl link make-keys`), or options.insecure to true if "
+		"this is intended",
 		s);
 	return -EINVAL;
 }
@@ -111,7 +115,7 @@ static int read_peers(struct sim_bridge *b, struct network *n)
 			  "options.peers: \"%.80s\" is not a list of at most %u IPv4 addresses, as [\"192.168.1.2\"]",
 			  bridge_option(b->host, "peers"), PEERS_MAX);
 	else if (!n->localhost && !n->n_peers)
-		log_warn(b, "options.peers is empty: nobody is spoken to");
+		log_warn(b, "options.peers is empty: there is no machine to link to");
 	return r;
 }
 
@@ -150,7 +154,7 @@ static int read_options(struct sim_bridge *b, struct network *n)
 	if (numbers == 0)
 		numbers = bridge_option_number(b->host, "lease_ms", 100, 600000, "ms", &b->lease_ms);
 	if (numbers == 0 && *bridge_option(b->host, "keys") && domain > KEYED_DOMAIN_MAX) {
-		log_error(b, "options.domain: with keys it is 0 to %d, which is what Cyclone's DDS Security has",
+		log_error(b, "options.domain: with keys it must be 0 to %d, the limit of Cyclone's DDS Security",
 			  KEYED_DOMAIN_MAX);
 		numbers = -EINVAL;
 	}
@@ -167,7 +171,10 @@ int link_domain_check(struct sim_bridge *b)
 
 /* ---- opening ---- */
 
-/* Each process of a machine counts as a participant, so that one finds the other without multicast. See ros2/domain.c on buffers. */
+/*
+ * Each process of a machine gets its own participant index, so that others find it without multicast. See ros2/domain.c
+ * about the buffers.
+ */
 static int write_xml(const struct sim_bridge *b, const struct network *n, char **ret)
 {
 	const char *interface = *n->interface ? n->interface : "127.0.0.1";
@@ -198,7 +205,7 @@ static int write_xml(const struct sim_bridge *b, const struct network *n, char *
 	return fclose(f) == 0 ? 0 : -ENOMEM;
 }
 
-/* Its name is for people, of machines that do not become linked; nobody believes it. */
+/* The participant has the machine's name, for log messages of machines that cannot link; it is not trusted. */
 static dds_entity_t create_participant(struct sim_bridge *b, const struct network *n)
 {
 	dds_qos_t *qos = n->secure ? secure_participant(n->secure) : dds_create_qos();
@@ -228,7 +235,7 @@ static int join(struct sim_bridge *b, const struct network *n, const char *xml)
 	if (b->participant < 0 && *n->keys) {
 		log_error(
 			b,
-			"no DDS participant in domain %u: Cyclone's DDS Security refuses the keys in %s: %s; what it says stands above",
+			"no DDS participant in domain %u: Cyclone's DDS Security refuses the keys in %s: %s; see its messages above",
 			n->domain, n->keys, dds_strretcode(b->participant));
 		return dds_errno(b->participant);
 	}
@@ -301,7 +308,7 @@ dds_entity_t link_writer(struct sim_bridge *b, dds_entity_t topic, const struct 
 	return endpoint(b, b->name, topic, q, listener, dds_create_writer);
 }
 
-/* What is longer than BLOB_COPIED_MAX stays a while: a copy of it goes with the sample. */
+/* Cyclone references a body longer than BLOB_COPIED_MAX after dds_write() returns, so a copy is given to it. */
 int link_write(struct sim_bridge *b, dds_entity_t writer, uint64_t sequence, const void *body, size_t size)
 {
 	struct blob_out o = { .head = { .host = b->id, .sequence = sequence, .body_size = size }, .body = body };

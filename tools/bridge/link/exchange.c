@@ -11,9 +11,9 @@
 #include "link_time.h"
 #include "step_inbox.h"
 
-#define QUEUE        64u                 /* messages of a channel in one step: as its window has */
-#define CONNECTS_NS  INT64_C(200000000)  /* after that a subscriber gets all */
-#define FIRST_DUR_NS INT64_C(1000000000) /* for a channel of which nothing has come yet */
+#define QUEUE        64u                 /* messages of a channel per step, like the window of a channel */
+#define CONNECTS_NS  INT64_C(200000000)  /* after this time a subscriber is assumed to receive all messages */
+#define FIRST_DUR_NS INT64_C(1000000000) /* for a channel of which no message was received yet */
 #define LOOK_NS      INT64_C(100000000)
 
 struct link_exchange {
@@ -72,9 +72,9 @@ int32_t link_exchange_depth(const struct sim_bridge *b)
 	return (int32_t)(steps && b->depth < (long)QUEUE ? QUEUE : b->depth);
 }
 
-/* ---- out ---- */
+/* ---- sending ---- */
 
-/* lock is held. */
+/* Caller holds link_early::lock. */
 static struct link_early_publisher *publisher_of(struct link_early *e, uint32_t id)
 {
 	for (unsigned i = 0; i < e->n; i++)
@@ -103,7 +103,10 @@ bool link_exchange_sent(struct sim_bridge_topic *t, const struct sim_slot *heade
 	return sent;
 }
 
-/* A large one, or one that may be lost, is no part of a step. Who has listened and is gone may come back. */
+/*
+ * Large channels and those that may lose messages are not part of a step. A topic that had a reader stays included: the
+ * reader may come back.
+ */
 static bool goes_early(const struct sim_bridge_topic *t)
 {
 	return t->writer > 0 && t->reliable && !t->confirm && t->max_body <= BLOB_COPIED_MAX &&
@@ -117,7 +120,7 @@ static void subscribe(struct sim_bridge *b, struct sim_client *c, struct sim_bri
 	if (sim_subscribe(c, t->name, t->type, &o, &t->early.sub) < 0) {
 		t->early.sub = NULL;
 		if (limit_allows(&b->exchange->lines))
-			log_warn(b, "%s: other machines do not get it within its step: %s", t->name, sim_why());
+			log_warn(b, "%s: it is not sent to other machines within a step: %s", t->name, sim_why());
 		return;
 	}
 	t->early.since_mono_ns = mono_now_ns();
@@ -245,9 +248,9 @@ void link_exchange_forget(struct sim_bridge_topic *t)
 	pthread_mutex_unlock(&t->bridge->lock);
 }
 
-/* ---- in ---- */
+/* ---- receiving ---- */
 
-/* lock is held. */
+/* Caller holds link_exchange::lock. */
 static void publish_held(struct held *h)
 {
 	link_import_publish(h->import, &h->in);
@@ -365,7 +368,7 @@ void link_exchange_need(struct sim_bridge *b, uint64_t host, uint64_t step, cons
 	pthread_mutex_unlock(&x->lock);
 }
 
-/* lock is held. Until all is here that somebody listens to, or its time is over. */
+/* Waits until all messages are here that have a listener, or the deadline is over. Caller holds link_exchange::lock. */
 static void await_all(struct sim_bridge *b, uint64_t up_to, int64_t deadline_dur_ns, const _Atomic bool *stop)
 {
 	struct link_exchange *x = b->exchange;
@@ -384,7 +387,7 @@ static void await_all(struct sim_bridge *b, uint64_t up_to, int64_t deadline_dur
 			continue;
 		}
 		if (i && limit_allows(&x->lines))
-			log_warn(b, "lock-step: %s: not all of what another machine published in step %llu has come",
+			log_warn(b, "lock-step: %s: not all messages of another machine in step %llu have arrived",
 				 i->name, (unsigned long long)what.step);
 		step_inbox_give_up(x->inbox, &what);
 	}

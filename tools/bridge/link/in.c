@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Channels that are imported: offered to the host with the machine that they come from, and read while somebody listens. A message is
- * copied once, from the network's buffers into the slot in which it is published: on Cyclone's thread, which waits for nothing.
- * Threads: offer and withdraw that of peers.c; listen the host's main one; messages Cyclone's, one at a time for a reader.
+ * Imported channels: offered to the host with the name of the machine that they are from, and read while there is a
+ * listener. A message is copied once, from the network buffers into the slot in which it is published, on Cyclone's
+ * thread, which must not block. Threads: offer and withdraw: that of peers.c; listen: the host's main one; messages:
+ * Cyclone's, one at a time per reader.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #include "link.h"
 
 #define BODY_DEFAULT     (64u << 10)
-#define PAUSE_MIN_DUR_NS INT64_C(1000000000) /* between two tries to offer what was refused */
+#define PAUSE_MIN_DUR_NS INT64_C(1000000000) /* pause before a refused channel is offered again; doubled each time */
 #define PAUSE_MAX_DUR_NS INT64_C(60000000000)
 
 /* ---- messages ---- */
@@ -28,7 +29,7 @@ static void *place(void *arg, const struct blob_head *h, int *ret_r)
 		*ret_r = -EBADMSG;
 		return NULL;
 	}
-	if (h->step) { /* it is held until its step ends: not in a loan */
+	if (h->step) { /* held until its step ends, so it must not occupy a loan */
 		*ret_r = -ENOBUFS;
 		return NULL;
 	}
@@ -44,7 +45,7 @@ static void unplace(void *arg, const struct blob_head *h, void *body)
 	i->bridge->host->unloan(i->bridge->host->ctx, i->name, body);
 }
 
-/* From the heap: eight loans were out when it came. One copy. */
+/* Copies a body from the heap into a slot: it was of a step, or all loans were in use when it arrived. */
 static int to_slot(struct link_import *i, struct blob_in *in)
 {
 	int r = 0;
@@ -83,15 +84,15 @@ static const char *reason(int r)
 	case -ECANCELED:
 		return "time is paused";
 	case -EMSGSIZE:
-		return "it is longer than any slot here";
+		return "it is larger than any slot";
 	case -ENOSPC:
-		return "there is no memory here for messages of its size";
+		return "there is no memory for messages of its size";
 	case -ENOMEM:
 		return "the pool of slots is empty";
 	case -ENOBUFS:
-		return "too many of its slots are out";
+		return "too many of its slots are in use";
 	case -EBADMSG:
-		return "it is not of the channel's type, or says that it is ours";
+		return "it does not have the channel's type, or claims to be from this machine";
 	case -EINVAL:
 		return "it is not a message of its type";
 	default:
@@ -148,7 +149,7 @@ static void on_data(dds_entity_t reader, void *arg)
 	blob_take(reader, take, arg);
 }
 
-/* ---- a reader while somebody listens ---- */
+/* ---- readers ---- */
 
 static void on_refused(dds_entity_t reader, const dds_requested_incompatible_qos_status_t status, void *arg)
 {
@@ -158,7 +159,7 @@ static void on_refused(dds_entity_t reader, const dds_requested_incompatible_qos
 	(void)status;
 	if (limit_allows(&i->lines))
 		log_warn(i->bridge,
-			 "%s: a machine sends it less reliably than another one does, and is not heard: set options.reliable or "
+			 "%s: a machine sends it less reliably than another one does, so its messages are not received: set options.reliable or "
 			 "options.best_effort of both links alike",
 			 i->name);
 }
@@ -169,7 +170,7 @@ static dds_entity_t create_reader(struct sim_bridge *b, struct link_import *i)
 				    .keep = i->keep,
 				    .depth = i->reliable ? link_exchange_depth(b) : 1 };
 	const struct blob_place where = { SIM_BODY_MAX, place, unplace,
-					  i }; /* longer than announced: the channel grows */
+					  i }; /* the channel grows if a message is longer than announced */
 	char name[LINK_TOPIC_MAX], type[32];
 	dds_listener_t *l;
 
@@ -193,7 +194,7 @@ static void listen_begin(struct sim_bridge *b, struct link_import *i)
 		log_error(b, "%s cannot be read: %s", i->name, dds_strretcode(i->reader));
 }
 
-/* Waits for a callback that runs; those take no lock of ours. */
+/* dds_delete() waits for a running callback; callbacks do not take sim_bridge::lock. */
 static void listen_end(struct link_import *i)
 {
 	if (i->reader > 0)
@@ -205,7 +206,7 @@ static void listen_end(struct link_import *i)
 	i->reader = i->topic = 0;
 }
 
-/* lock is held. */
+/* Caller holds sim_bridge::lock. */
 static struct link_import *find(struct sim_bridge *b, const char *channel)
 {
 	struct link_import *i = b->imports;
@@ -216,8 +217,8 @@ static struct link_import *find(struct sim_bridge *b, const char *channel)
 }
 
 /*
- * A channel that is kept is read on when nobody listens: with a new reader its last messages would come once more, and the next listener would
- * have them twice, as the channel here keeps its own last one.
+ * The reader of a channel with `keep` stays open without listeners: a new reader would receive the last messages again,
+ * and as the channel here keeps them too, the next listener would get them twice.
  */
 void link_listen(struct sim_bridge *b, const char *channel, int on)
 {
@@ -232,7 +233,7 @@ void link_listen(struct sim_bridge *b, const char *channel, int on)
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* ---- offers ---- */
+/* ---- offering ---- */
 
 bool link_import_has(struct sim_bridge *b, const char *channel, const struct sim_type *type)
 {
@@ -264,7 +265,7 @@ static struct link_import *add(struct sim_bridge *b, const struct manifest_chann
 	return i;
 }
 
-/* Known before it is offered: link_open() is called for it while that is under way. */
+/* The import is added before it is offered, because link_open() is called for the channel during the offer. */
 static int get(struct sim_bridge *b, const struct manifest_channel *c, const struct sim_type *type,
 	       struct link_import **ret)
 {
@@ -286,8 +287,8 @@ static void name_refusal(struct sim_bridge *b, const struct link_import *i, cons
 {
 	const char *why = i->refused == -EACCES ? "the rig does not list it under \"inbound\""
 			  : i->refused == -ENOTSUP || i->refused == -EINVAL || i->refused == -EMEDIUMTYPE
-				  ? "there is a channel of that name here that is another one"
-			  : i->refused == -EMSGSIZE || i->refused == -ENOSPC ? "the pools have no such slots for it"
+				  ? "there is another channel with that name here"
+			  : i->refused == -EMSGSIZE || i->refused == -ENOSPC ? "no pool has slots of its size"
 									     : strerror(-i->refused);
 
 	log_warn(b, "%s of machine %s is not imported: %s", i->name, host, why);
@@ -351,9 +352,9 @@ void link_imports_close(struct sim_bridge *b)
 		struct link_import *i = b->imports;
 
 		b->imports = i->next;
-		log_info(b, "%s: %llu messages came in, %llu were dropped", i->name,
+		log_info(b, "%s: %llu messages received, %llu dropped", i->name,
 			 (unsigned long long)atomic_load(&i->received), (unsigned long long)atomic_load(&i->lost));
-		i->offered = false; /* the host withdraws it itself */
+		i->offered = false; /* the host withdraws it by itself */
 		import_free(b, i);
 	}
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bridge_link: channels and services of this simd for those of other machines, and theirs here, over Cyclone DDS. This file is the
- * plug-in's table; see README.md for the others. The participant lives from create() to destroy(); connecting only reports the status.
+ * bridge_link exports channels and services of this simd to other machines and imports theirs, over Cyclone DDS. This
+ * file has the plug-in's table and options; see README.md for the other files. The participant exists from create() to
+ * destroy(); connecting only changes the status.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,34 +15,33 @@
 #include "service.h"
 
 static const struct sim_bridge_option options[] = {
-	{ "host", "", "name of this machine among the others; empty: its host name" },
+	{ "host", "", "name of this machine, unique among the linked ones; empty: its host name" },
 	{ "domain", "86", "DDS domain, 0 to 232, the same on all machines" },
 	{ "interface", "", "name or IPv4 address of the network interface; empty: loopback" },
-	{ "peers", "[]", "IPv4 addresses of the other machines: nobody else is heard" },
+	{ "peers", "[]", "IPv4 addresses of the other machines; all others are ignored" },
 	{ "keys", "",
 	  "directory with the keys of this machine, made by `simctl link make-keys`: only machines with keys of the same authority take part" },
-	{ "insecure", "false", "true: over a network without encryption or authentication" },
-	{ "export", "[\"*\"]", "patterns of the channels that others may have, of those in the bridge's \"channels\"" },
-	{ "import", "[\"*\"]",
-	  "patterns of the channels of others that are taken; the rig's \"inbound\" must list them too" },
-	{ "import_services", "[\"*\"]", "patterns of the services of others that are offered here" },
-	{ "reliable", "[]",
-	  "patterns of channels of which nothing is lost within \"depth\"; small ones are so anyway" },
+	{ "insecure", "false", "true: allow a network without encryption or authentication" },
+	{ "export", "[\"*\"]", "patterns of the channels to export, among those in the bridge's \"channels\"" },
+	{ "import", "[\"*\"]", "patterns of the channels to import; the rig's \"inbound\" must list them too" },
+	{ "import_services", "[\"*\"]", "patterns of the services of other machines to offer here" },
+	{ "reliable", "[]", "patterns of channels that lose no message within \"depth\"; the default for small ones" },
 	{ "best_effort", "[]",
-	  "patterns of small channels of which only the newest counts; those above 64 KiB are so anyway" },
-	{ "keep", "[\"*tf_static\"]", "patterns of channels whose last messages are for those too that come later" },
+	  "patterns of small channels of which only the newest message matters; the default above 64 KiB" },
+	{ "keep", "[\"*tf_static\"]", "patterns of channels whose last messages are sent to later subscribers too" },
 	{ "confirm", "[]",
 	  "patterns of channels whose messages are published when the other machines' subscribers have them" },
 	{ "confirm_ms", "1000", "how long that may take, ms; 10 to 600000" },
 	{ "depth", "16", "messages of a reliable channel that are kept for a slow machine; 1 to 1000" },
-	{ "lease_ms", "2000", "for so long a machine that is silent is not gone, ms; 100 to 600000" },
+	{ "lease_ms", "2000", "after how long a silent machine counts as gone, ms; 100 to 600000" },
 	{ "time", "off",
-	  "give: this simd's time is that of all machines; follow: it follows the one that gives, with TimeSource link" },
-	{ "time_host", "", "name of the machine that is followed; empty: any that gives time" },
-	{ "lockstep", "false", "of who gives: its steps are those of all machines that follow, and wait for them" },
-	{ "lookahead", "0", "likewise: steps that may begin before machines have answered; 0 to 8" },
-	{ "late", "warn", "likewise: what becomes of a machine that does not answer: wait, warn or drop" },
-	{ "deadline_ms", "10000", "likewise: after how long, ms; 10 to 600000" },
+	  "give: all machines use this simd's time; follow: this simd follows a time host, with TimeSource link" },
+	{ "time_host", "", "name of the machine to follow; empty: any that gives time" },
+	{ "lockstep", "false",
+	  "with give: the machines that follow take part in this simd's steps, which wait for them" },
+	{ "lookahead", "0", "with lockstep: how many steps may begin before machines have answered; 0 to 8" },
+	{ "late", "warn", "with lockstep: what to do about a machine that does not answer: wait, warn or drop" },
+	{ "deadline_ms", "10000", "with lockstep: how long to wait for an answer, ms; 10 to 600000" },
 	LARGE_OPTIONS,
 	{ NULL, NULL, NULL },
 };
@@ -127,7 +127,7 @@ static int open_large(struct sim_bridge *b)
 	return large_open(&b->large, b->host, b->localhost, "link-large", link_send, b);
 }
 
-/* An older host has no channels whose messages come from another machine: then nothing comes in. */
+/* An older host does not support channels of other machines: then nothing is imported. */
 static int check_host(struct sim_bridge *b)
 {
 	if (SIM_BRIDGE_HOST_HAS(b->host, simd_id))
@@ -136,7 +136,7 @@ static int check_host(struct sim_bridge *b)
 		return -EIO;
 	b->imports_any = SIM_BRIDGE_HOST_HAS(b->host, max_body);
 	if (!b->imports_any)
-		log_warn(b, "this simbridge is older than the plug-in: nothing of other machines comes in");
+		log_warn(b, "this simbridge is older than the plug-in: nothing can be imported");
 	return 0;
 }
 

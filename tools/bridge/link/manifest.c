@@ -74,7 +74,7 @@ static int bad(const struct reading *r, const char *what, const char *key)
 	return -EBADMSG;
 }
 
-/* A name of a channel, a service or a type, printable as it is. */
+/* Gets the name of a channel, service or type, and checks that it is printable. */
 static int get_name(const struct reading *r, const json_t *o, const char *what, const char *key, char *ret, size_t size)
 {
 	static const char ok[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./~-";
@@ -176,7 +176,8 @@ static int read_all(const struct reading *r, const json_t *o, struct manifest *m
 	if (!json_is_integer(version))
 		return bad(r, "it", "version");
 	if (json_integer_value(version) != MANIFEST_VERSION) {
-		snprintf(r->why, r->why_size, "it speaks version %lld of the link, we speak %d: update the older simd",
+		snprintf(r->why, r->why_size,
+			 "it has version %lld of the link, this machine has %d: update the older simd",
 			 (long long)json_integer_value(version), MANIFEST_VERSION);
 		return -EPROTO;
 	}
@@ -199,7 +200,7 @@ int manifest_read(const char *text, size_t len, struct manifest **ret, char *why
 	json_t *o = len <= MANIFEST_TEXT_MAX ? json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	int e = -EBADMSG;
 
-	snprintf(why, why_size, "it is no JSON object of at most %u bytes", MANIFEST_TEXT_MAX);
+	snprintf(why, why_size, "it is not a JSON object of at most %u bytes", MANIFEST_TEXT_MAX);
 	if (!m)
 		e = -ENOMEM;
 	else if (json_is_object(o))

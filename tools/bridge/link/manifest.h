@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a host tells the others of itself: its name, the channels that it exports and the services that it offers, as JSON; types by
- * name and hash. All of it is what a stranger says until read() has looked at it. Thread: any; nothing is kept.
+ * A manifest: what a host tells the others about itself, as JSON: its name, the channels it exports and the services it
+ * offers, with types by name and hash. A received manifest is untrusted until manifest_read() has checked it. Thread:
+ * any; no state.
  */
 #ifndef MANIFEST_H
 #define MANIFEST_H
@@ -24,11 +25,11 @@ struct manifest_type {
 };
 
 struct manifest_channel {
-	char name[SIM_CHANNEL_MAX + 1]; /* full */
+	char name[SIM_CHANNEL_MAX + 1]; /* full name */
 	struct manifest_type type;
-	uint64_t max_body; /* 0: not known */
-	bool reliable;     /* nothing is lost within its history */
-	bool keep;         /* the last messages are for subscribers that come later, too */
+	uint64_t max_body; /* 0: unknown */
+	bool reliable;     /* no message is lost within the history */
+	bool keep;         /* later subscribers get the last messages */
 };
 
 struct manifest_service {
@@ -46,17 +47,17 @@ struct manifest {
 	unsigned n_services;
 };
 
-/* Letters, digits, '_', '.' and '-', 1 to SIM_HOST_NAME_MAX. */
+/* Whether it has 1 to SIM_HOST_NAME_MAX letters, digits, '_', '.' and '-'. */
 bool manifest_host_ok(const char *name);
 
-/* returns: free(); NULL: no memory. */
+/* Returns text to free(); NULL: out of memory. */
 char *manifest_write(const struct manifest *m);
 
 /*
- * returns: manifest_free(). -EBADMSG it is none; -E2BIG more than there may be; -EPROTO of another version: *ret then has its host's
- * name and no more; -ENOMEM. why: a sentence.
+ * *ret: free it with manifest_free(). -EBADMSG: not a manifest; -E2BIG: too many entries; -EPROTO: another version,
+ * with only the host's name in *ret; -ENOMEM. The reason is in why.
  */
 int manifest_read(const char *text, size_t len, struct manifest **ret, char *why, size_t why_size);
-void manifest_free(struct manifest *m); /* NULL is fine */
+void manifest_free(struct manifest *m); /* m may be NULL */
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Channels that are exported: a DDS writer each. What comes from another machine is not sent on, so there are no loops; what nobody
- * over there listens to is not sent at all. A large body is read from its slot by Cyclone itself: the task is answered when it is done.
- * Thread: open and close the host's main one, publish its lanes and the thread "link-large".
+ * Exported channels, each with a DDS writer. A message from another machine is not sent on, so there are no loops;
+ * without a reader on another machine nothing is sent. Cyclone reads a large body directly from its slot; the task is
+ * answered when it has finished. Threads: open and close: the host's main one; publish: lanes and "link-large".
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "exchange.h"
 #include "link.h"
 
-#define CLOCK "/clock" /* time has a way of its own */
+#define CLOCK "/clock" /* time is sent by time.c instead */
 
 void link_topic_name(const char *channel, uint64_t type_hash, char name[LINK_TOPIC_MAX], char type[32])
 {
@@ -35,7 +35,7 @@ static void on_matched(dds_entity_t writer, const dds_publication_matched_status
 		link_confirm_lost(t->bridge, t);
 }
 
-/* Of a large one only the newest counts, unless the rig says otherwise. */
+/* For large channels only the newest message matters, unless the rig has them in an option. */
 static void set_qos(struct sim_bridge *b, struct sim_bridge_topic *t)
 {
 	t->confirm = patterns_match(&b->confirm, t->name);
@@ -99,8 +99,8 @@ int link_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct 
 	if (SIM_BRIDGE_HOST_HAS(b->host, max_body))
 		t->max_body = b->host->max_body(b->host->ctx, ch);
 	if (strcmp(ch->name, CLOCK) == 0) {
-		log_info(b, "%s: time does not travel as messages: nothing of it is sent", ch->name);
-		*ret = t; /* without a writer */
+		log_info(b, "%s: time is not sent as messages: see options.time", ch->name);
+		*ret = t; /* the topic has no writer */
 		return 0;
 	}
 	set_qos(b, t);
@@ -167,7 +167,7 @@ struct blob_head link_head(const struct sim_bridge *b, const struct sim_slot *s,
 	return h;
 }
 
-/* Its task is answered when the slot is not read any more, and where that is asked for when it is confirmed. */
+/* Answers the task when the slot is no longer read and, if requested, the message is confirmed. */
 static int send_later(struct sim_bridge *b, struct sim_bridge_topic *t, struct blob_out *o, struct sim_task *task,
 		      bool refers)
 {

@@ -15,7 +15,7 @@ static int add(struct patterns *l, const char *text)
 {
 	bool out = *text == '!';
 	const char *name = text + out, *slash = *name == '/' || *name == '*' ? "" : "/";
-	size_t size = strlen(text) + 3; /* the mark, a slash and the NUL */
+	size_t size = strlen(text) + 3; /* '!' or '+', a slash, and the NUL */
 	char *p = malloc(size);
 
 	if (!p)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who else there is. Each host has one writer of manifests, whose last one is for all that come later, and one of types: definitions by
- * which channels of types that this machine was not built with are imported, and no other one is believed than what its hash says.
- * Thread: "link", which alone touches b->thr; opening and closing that of create().
+ * Other machines. Each host has a writer of manifests, which keeps the last one for hosts that come later, and a writer
+ * of type definitions, with which other hosts import channels whose types they were not built with. A definition is
+ * only used under its own hash. Threads: "link", the only one that uses b->thr; open and close: that of create().
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "service.h"
 
 #define LOOK_DUR_NS  INT64_C(1000000000)
-#define AGAIN_DUR_NS INT64_C(50000000) /* what could not be sent */
+#define AGAIN_DUR_NS INT64_C(50000000) /* pause before sending again after an error */
 
 /* ---- types ---- */
 
@@ -46,7 +46,7 @@ static void take_type(void *arg, struct blob_in *in, dds_instance_handle_t write
 	}
 	sim_type_unref(type);
 	if (limit_allows(&b->thr.lines))
-		log_warn(b, "a definition of a type of another machine is ignored: %s",
+		log_warn(b, "the definition of a type from another machine is ignored: %s",
 			 in->why        ? in->why
 			 : r == -ENOSPC ? "there are too many"
 					: sim_why());
@@ -76,11 +76,11 @@ static int send_type(struct sim_bridge *b, const struct sim_type *type)
 	return r;
 }
 
-/* ---- our own ---- */
+/* ---- our manifest ---- */
 
-struct own { /* a copy, so that nothing is sent with the lock held */
+struct own { /* a copy, because nothing is sent while the lock is held */
 	struct manifest m;
-	const struct sim_type **types; /* counted */
+	const struct sim_type **types; /* reference-counted */
 	unsigned n_types;
 };
 
@@ -170,7 +170,7 @@ static bool has_changed(struct sim_bridge *b)
 	return changed;
 }
 
-/* ---- theirs ---- */
+/* ---- manifests of others ---- */
 
 static struct link_peer *peer_of(struct sim_bridge *b, dds_instance_handle_t writer)
 {
@@ -211,7 +211,7 @@ static void take_manifest(void *arg, struct blob_in *in, dds_instance_handle_t w
 		snprintf(why, sizeof(why), "its keys are not those of a machine of that name");
 		r = -EPERM;
 	}
-	if (r == 0 && m->id == b->id) { /* another link of this simd */
+	if (r == 0 && m->id == b->id) { /* from another link of this simd */
 		manifest_free(m);
 		return;
 	}
@@ -244,7 +244,7 @@ static void forget(struct sim_bridge *b, struct link_peer *p)
 	*p = b->thr.peers[--b->thr.n_peers];
 }
 
-/* Those whose writer is matched no more. */
+/* Forgets peers whose writer is no longer matched. */
 static bool drop_gone(struct sim_bridge *b)
 {
 	dds_instance_handle_t there[LINK_PEERS_MAX + 1];
@@ -269,7 +269,7 @@ static bool drop_gone(struct sim_bridge *b)
 	return any;
 }
 
-/* Whether any machine has the channel with that type. */
+/* Whether any machine exports the channel with that type. */
 static bool anybody_has(const struct sim_bridge *b, const char *channel, uint64_t hash)
 {
 	for (unsigned i = 0; i < b->thr.n_peers; i++) {
@@ -282,7 +282,7 @@ static bool anybody_has(const struct sim_bridge *b, const char *channel, uint64_
 	return false;
 }
 
-/* What was imported with another type, which nobody has any more, makes room. */
+/* The type's hash of an imported channel; 0: not imported. */
 static uint64_t old_hash(struct sim_bridge *b, const char *channel)
 {
 	uint64_t hash = 0;
@@ -314,7 +314,8 @@ static void import_channel(struct sim_bridge *b, const struct manifest *m, const
 			"%s of machine %s is not imported: its type there, %s (%016llx), is not that of another machine",
 			c->name, m->host, c->type.name, (unsigned long long)c->type.hash);
 	if (r == -E2BIG && limit_allows(&b->thr.lines))
-		log_warn(b, "%s of machine %s is not imported: %u channels are", c->name, m->host, LINK_IMPORTS_MAX);
+		log_warn(b, "%s of machine %s is not imported: %u channels are already", c->name, m->host,
+			 LINK_IMPORTS_MAX);
 }
 
 static const struct sim_type *find_type(void *arg, const struct manifest_type *t)
@@ -356,7 +357,11 @@ static void *peers_main(void *arg)
 		}
 		waiter_wait(&b->waiter, wait_dur_ns);
 		(void)dds_get_subscription_matched_status(b->manifest_reader,
-							  &matched); /* else it wakes us again and again */
+							  /*
+							   * reset the status, else it would wake this thread again at
+							   * once
+							   */
+							  &matched);
 		blob_take(b->type_reader, take_type, b);
 		blob_take(b->manifest_reader, take_manifest, b);
 		drop_gone(b);
@@ -380,7 +385,10 @@ static void on_answers(dds_entity_t reader, void *arg)
 	blob_take(reader, take_answer, arg);
 }
 
-/* What all machines write is one instance: whoever reads late would have the last one's alone, were the reader's history as theirs. */
+/*
+ * The reader keeps all messages: the topic has no key, so all hosts write the same DDS instance, and with the history
+ * of the writers the reader would keep only the last host's message.
+ */
 static int open_pair(struct sim_bridge *b, const char *name, const struct blob_place *place, const struct link_qos *q,
 		     dds_listener_t *listener, dds_entity_t *topic, dds_entity_t *reader, dds_entity_t *writer)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secure.h */
+/* See secure.h. */
 #include "secure.h"
 
 #include <dlfcn.h>
@@ -21,7 +21,7 @@
 
 #define FILE_MAX ((size_t)64 << 10)
 
-/* file, Cyclone's property, what it is */
+/* id, file, Cyclone's property */
 #define FILES(X) \
 	X(IDENTITY_CA, "identity_ca.pem", "dds.sec.auth.identity_ca") \
 	X(IDENTITY, "identity.pem", "dds.sec.auth.identity_certificate") \
@@ -45,14 +45,14 @@ static const struct {
 #undef X
 };
 
-#define DATA "data:," /* what Cyclone wants before what is no file's name */
+#define DATA "data:," /* Cyclone's prefix for a value that is the content itself, not a file name */
 
 struct secure {
-	char *text[N_FILES]; /* DATA and the file's */
+	char *text[N_FILES]; /* DATA and the file's content */
 	size_t size[N_FILES];
 };
 
-/* What is read, while it is checked. */
+/* used while the files are read and checked */
 struct checking {
 	struct sim_bridge *b;
 	const char *dir;
@@ -67,14 +67,14 @@ static int check_file(const struct checking *c, unsigned i, int fd)
 	struct stat st;
 
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (uintmax_t)st.st_size > FILE_MAX) {
-		log_error(c->b, "options.keys: %s/%s is no file of at most %zu KiB", c->dir, files[i].name,
+		log_error(c->b, "options.keys: %s/%s is not a regular file of at most %zu KiB", c->dir, files[i].name,
 			  FILE_MAX >> 10);
 		return -EINVAL;
 	}
 	if (i == KEY && (st.st_mode & 077 || (st.st_uid != geteuid() && st.st_uid))) {
 		log_error(
 			c->b,
-			"options.keys: others can read %s/%s (mode %04o): chmod 600 it, and make new keys if they may have",
+			"options.keys: others can read %s/%s (mode %04o): chmod 600 it, and make new keys if somebody may have read it",
 			c->dir, files[i].name, st.st_mode & 07777u);
 		return -EPERM;
 	}
@@ -129,14 +129,14 @@ static int read_file(const struct checking *c, unsigned i)
 	return r;
 }
 
-/* ---- what they hold ---- */
+/* ---- checking the content ---- */
 
 static BIO *text_of(const struct checking *c, unsigned i)
 {
 	return BIO_new_mem_buf(c->s->text[i] + strlen(DATA), (int)c->s->size[i]);
 }
 
-/* Nobody is there to be asked. */
+/* The link cannot ask for a password. */
 static int no_password(char *buf, int size, int writing, void *user)
 {
 	(void)buf, (void)size, (void)writing, (void)user;
@@ -210,7 +210,7 @@ static int check_host(const struct checking *c)
 		return 0;
 	log_error(
 		c->b,
-		"options.keys: those in %s are of host %s, and this link is %s: set options.host to %s, or name its own keys",
+		"options.keys: the keys in %s are for host %s, but this machine is %s: set options.host to %s, or use its own keys",
 		c->dir, name, c->b->name, name);
 	return -EKEYREJECTED;
 }
@@ -253,8 +253,7 @@ static int check_identity(struct checking *c)
 		r = check_dates(c, IDENTITY, c->identity);
 	ca = X509_get0_pubkey(c->identity_ca);
 	if (r == 0 && (!ca || X509_verify(c->identity, ca) != 1)) {
-		log_error(c->b, "options.keys: %s/identity.pem is not of the authority of identity_ca.pem there",
-			  c->dir);
+		log_error(c->b, "options.keys: %s/identity.pem is not signed by identity_ca.pem there", c->dir);
 		r = -EKEYREJECTED;
 	}
 	return r;
@@ -303,7 +302,10 @@ void secure_free(struct secure *s)
 
 /* ---- Cyclone ---- */
 
-/* Debian has them in a folder beside libddsc, where dlopen() does not look. Elsewhere by name. */
+/*
+ * Uses the plug-in's path if it is in libddsc0debian beside libddsc, where Debian has it and dlopen() does not search;
+ * else its name.
+ */
 static void set_plugin(dds_qos_t *q, const char *kind, const char *library, const char *object)
 {
 	char path[PATH_MAX], name[64], entry[64], *slash;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keys of the link: the directory that `simctl link make-keys` makes for a machine, checked before Cyclone sees it, and given to its
- * plug-ins of DDS Security. Who a writer is its partition says: that of its host's name, by what the permissions authority has signed.
- * Thread: reading that of create(); the rest any.
+ * Keys of the link: checks the directory that `simctl link make-keys` makes for a machine, then gives its files to
+ * Cyclone's DDS Security plug-ins. A writer's host is known by its DDS partition, which has the host's name: the signed
+ * permissions allow a host no other partition. Threads: reading: that of create(); the rest any.
  */
 #ifndef LINK_SECURE_H
 #define LINK_SECURE_H
@@ -14,15 +14,15 @@
 struct sim_bridge;
 struct secure;
 
-/* Negative errno, with an error in the log that names the file and what to do. Returns: secure_free(). */
+/* 0, or -ERR with a log message that names the file and what to do. Free *ret with secure_free(). */
 int secure_read(struct sim_bridge *b, const char *dir, struct secure **ret);
-void secure_free(struct secure *s);                    /* tolerates NULL; wipes the key */
-dds_qos_t *secure_participant(const struct secure *s); /* its QoS; NULL: no memory */
+void secure_free(struct secure *s);                    /* s may be NULL; erases the key */
+dds_qos_t *secure_participant(const struct secure *s); /* QoS for the participant; NULL: out of memory */
 
-/* The name of the host whose keys a writer has; false: it has gone, or they are not known. */
+/* The name of the host whose keys a writer has; false: unknown, or the writer is gone. */
 #define SECURE_NAME_SIZE 64u
 bool secure_writer(dds_entity_t reader, dds_instance_handle_t writer, char ret[SECURE_NAME_SIZE]);
-/* Whether a writer may speak as that host. True of all without keys. */
+/* Whether a writer may send as that host. Without keys, always true. */
 bool secure_is_host(const struct sim_bridge *b, dds_entity_t reader, dds_instance_handle_t writer, const char *host);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See service.h. A request goes to the one machine that offers the service, which calls it there, and so does the answer: each a blob,
- * reliable. What one machine asks of another has a number; a call ends once: whoever takes it out of the table answers it.
+ * See service.h. A request and its answer are each a reliable blob, addressed to one machine. Each call has a number
+ * and a table entry, and ends once: the thread that removes the entry answers.
  *
- * Threads: requests of our clients come on the host's of services; blobs on Cyclone's; imports are the thread "link"'s, and the one
- * that disconnects. Locks: `imports_lock`, held while the host is told; `lock`, a leaf.
+ * Threads: requests of our clients come on the host's thread for services; blobs on Cyclone's; services are imported by
+ * the "link" thread, and withdrawn also by the one that disconnects. Locks: `imports_lock`, held also while the host is
+ * called; `lock` is a leaf.
  */
 #include "service.h"
 
@@ -16,20 +17,20 @@
 #include "call_msg.h"
 
 #define CALLS_MAX   256u
-#define CALL_DUR_NS INT64_C(10000000000) /* the host has answered its client long before */
+#define CALL_DUR_NS INT64_C(10000000000) /* later than any timeout of the host towards its client */
 
 struct imported { /* a service of another machine */
 	struct sim_bridge *bridge;
 	struct imported *next;
 	char name[SIM_CHANNEL_MAX + 1], type_name[SIM_TYPE_NAME_MAX + 1], host[SIM_HOST_NAME_MAX + 1];
 	uint64_t host_id;
-	struct sim_service_type type; /* halves counted */
+	struct sim_service_type type; /* request and response types are reference-counted */
 	bool offered;
-	int refused; /* what offering it has failed with: logged once */
+	int refused; /* error of the last offer, logged when it changes */
 };
 
-struct call {            /* of one of our clients */
-	uint64_t number; /* 0: free */
+struct call {            /* an unanswered call of one of our clients */
+	uint64_t number; /* 0: unused */
 	uint64_t host_id;
 	struct sim_pending *pending;
 	int64_t due_mono_ns;
@@ -38,9 +39,9 @@ struct call {            /* of one of our clients */
 struct link_calls {
 	dds_entity_t request_topic, request_writer, request_reader, reply_topic, reply_writer, reply_reader;
 	pthread_mutex_t imports_lock;
-	struct imported *imports; /* guarded by it */
+	struct imported *imports; /* guarded by imports_lock */
 	pthread_mutex_t lock;
-	struct call calls[CALLS_MAX]; /* guarded by lock, and so is */
+	struct call calls[CALLS_MAX]; /* guarded by lock, like `last` */
 	uint64_t last;
 };
 
@@ -63,7 +64,10 @@ static uint64_t call_begin(struct link_calls *k, uint64_t host_id, struct sim_pe
 	return number;
 }
 
-/* Out of the table: by number, of that host; by host, number 0; else what is due. NULL: there is none. */
+/*
+ * Removes a call and returns its `pending`: with number: that call to host_id; number 0: any call to host_id; both 0:
+ * one due by until_mono_ns. NULL: none.
+ */
 static struct sim_pending *call_take(struct link_calls *k, uint64_t number, uint64_t host_id, int64_t until_mono_ns)
 {
 	struct sim_pending *p = NULL;
@@ -100,7 +104,7 @@ static int send_msg(struct sim_bridge *b, dds_entity_t writer, const struct call
 	return r;
 }
 
-/* As sim_bridge_serve_fn. */
+/* A sim_bridge_serve_fn. */
 static void on_client(void *user, const void *request, size_t size, struct sim_pending *p)
 {
 	const struct imported *s = user;
@@ -147,7 +151,7 @@ static void on_replies(dds_entity_t reader, void *arg)
 
 /* ---- requests of other machines ---- */
 
-struct asked { /* until our service has answered */
+struct asked { /* a request until our service answers it */
 	struct sim_bridge *b;
 	uint64_t host, number;
 	struct link_own_service *service;
@@ -195,7 +199,7 @@ static struct link_own_service *own_new(const struct sim_service_type *from)
 	return s;
 }
 
-/* returns: own_unref(); NULL: it is not offered here. */
+/* Returns a reference, which own_unref() releases; NULL: not offered here. */
 static struct link_own_service *own_service(struct sim_bridge *b, const char *name)
 {
 	struct link_own_service *s = NULL;
@@ -216,7 +220,7 @@ static void asked_free(struct asked *a)
 	free(a);
 }
 
-/* As sim_answer_fn. */
+/* A sim_answer_fn. */
 static void on_answer(void *user, int result, const char *why, const void *response, size_t size)
 {
 	struct asked *a = user;
@@ -239,7 +243,7 @@ static void take_request(void *arg, struct blob_in *in, dds_instance_handle_t wr
 		return;
 	a = malloc(sizeof(*a));
 	if (!a)
-		return; /* the one who asks waits no longer than it said */
+		return; /* the caller gets a timeout */
 	snprintf(name, sizeof(name), "%.*s", (int)m.text_len, m.text);
 	*a = (struct asked){ b, in->head.host, m.number, own_service(b, name) };
 	if (a->service)
@@ -248,7 +252,7 @@ static void take_request(void *arg, struct blob_in *in, dds_instance_handle_t wr
 	if (r == 0)
 		return;
 	asked_free(a);
-	reply(b, in->head.host, m.number, r, r == -ENOENT ? "the machine does not offer it any more" : NULL, NULL, 0);
+	reply(b, in->head.host, m.number, r, r == -ENOENT ? "the machine no longer offers it" : NULL, NULL, 0);
 }
 
 static void on_requests(dds_entity_t reader, void *arg)
@@ -290,7 +294,7 @@ void link_service(struct sim_bridge *b, const char *name, const struct sim_servi
 	}
 	pthread_mutex_unlock(&b->lock);
 	if (own)
-		log_warn(b, "service %s is not offered to other machines: %u are", name, MANIFEST_SERVICES_MAX);
+		log_warn(b, "service %s is not offered to other machines: %u are already", name, MANIFEST_SERVICES_MAX);
 	own_unref(own);
 	own_unref(old);
 	link_changed(b);
@@ -318,7 +322,10 @@ static void withdraw(struct imported *s)
 	free(s);
 }
 
-/* imports_lock is held. m NULL: all of that host; host_id 0: of all. */
+/*
+ * Withdraws services that m does not list. m NULL: all of that host; host_id 0: of all hosts. Caller holds
+ * imports_lock.
+ */
 static void withdraw_unlisted(struct link_calls *k, uint64_t host_id, const struct manifest *m)
 {
 	struct imported **at = &k->imports;
@@ -422,7 +429,7 @@ void link_services_gone(struct sim_bridge *b, const struct manifest *m)
 	pthread_mutex_lock(&b->calls->imports_lock);
 	withdraw_unlisted(b->calls, m->id, NULL);
 	pthread_mutex_unlock(&b->calls->imports_lock);
-	while ((p = call_take(b->calls, 0, m->id, 0))) /* that came meanwhile */
+	while ((p = call_take(b->calls, 0, m->id, 0))) /* calls that began in the meantime */
 		answer(b, p, -EPIPE, why);
 }
 

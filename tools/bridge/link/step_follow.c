@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_follow.h */
+/* See step_follow.h. */
 #include "step_follow.h"
 
 #include <errno.h>
@@ -8,15 +8,15 @@
 #include <string.h>
 
 #define SLOTS      (STEP_LOOKAHEAD_MAX + 3u) /* steps granted, or answered and not committed */
-#define FULL_TIMES 10                        /* so much more seldom somebody asks who found all places taken */
+#define FULL_TIMES 10                        /* when all places are taken, JOIN is repeated this much less often */
 
 struct slot {
-	uint64_t granted; /* number; 0: none */
+	uint64_t granted; /* number of the step in `turn`; 0: none */
 	struct step_turn turn;
-	uint64_t answered; /* number of the step whose exports these are; 0: none */
+	uint64_t answered; /* number of the step in `exports`; 0: none */
 	struct step_export exports[STEP_EXPORTS_MAX];
 	uint32_t n;
-	uint64_t known; /* number of the step of which that is all output: its commit came before another's; 0: none */
+	uint64_t known; /* number of the step in `all`, whose COMMIT arrived before an earlier step's; 0: none */
 	struct step_export *all;
 	uint32_t n_all, size_all;
 };
@@ -24,14 +24,14 @@ struct slot {
 struct step_follow {
 	struct step_follow_options o;
 	char name[TIME_NAME_SIZE];
-	uint64_t host, epoch; /* 0: nobody */
+	uint64_t host, epoch; /* the time host; 0: none */
 	enum step_follow_state state;
-	bool alone;  /* the step that is open is ended without the others */
-	bool barred; /* it does not join (again) */
+	bool alone;  /* the open step is ended without the other hosts */
+	bool barred; /* it must not join, or not again */
 	uint32_t attempt;
 	uint8_t lookahead;
-	uint64_t number;    /* that runs, or is next */
-	uint64_t committed; /* last one */
+	uint64_t number;    /* the step that runs, or the next one */
+	uint64_t committed; /* the last step committed */
 	int64_t resend_mono_ns;
 	struct slot slots[SLOTS];
 };
@@ -99,7 +99,7 @@ static void send_done(struct step_follow *f, uint64_t number)
 	send(f, &m);
 }
 
-/* ---- going from state to state ---- */
+/* ---- changes of state ---- */
 
 static void join_afresh(struct step_follow *f, int64_t now_mono_ns)
 {
@@ -134,7 +134,7 @@ static void close_if_known(struct step_follow *f)
 		close_step(f);
 }
 
-/* We are no member any more. What runs here is brought to its end first. */
+/* We are no longer a member. A running step is finished first. */
 static void fall_out(struct step_follow *f, int64_t now_mono_ns, uint32_t reason)
 {
 	bool was_in = f->state != STEP_OUT && !f->alone;
@@ -215,7 +215,7 @@ void step_follow_leave(struct step_follow *f, int64_t now_mono_ns)
 		join_afresh(f, now_mono_ns);
 }
 
-/* ---- what the time host says ---- */
+/* ---- messages of the time host ---- */
 
 static void on_welcome(struct step_follow *f, const struct time_msg *m)
 {
@@ -227,7 +227,7 @@ static void on_welcome(struct step_follow *f, const struct time_msg *m)
 	f->o.joined(f->o.ctx, f->number, m->welcome.sim_ns);
 }
 
-/* No member is granted a step so far ahead of its own answers. */
+/* A member is never granted a step so far ahead of its own answers: the time host has started without us. */
 static bool is_beyond(const struct step_follow *f, const struct time_msg *m)
 {
 	bool answered = f->state == STEP_GATHERED || f->state == STEP_CLOSING;
@@ -245,7 +245,8 @@ static void on_grant(struct step_follow *f, int64_t now_mono_ns, const struct ti
 		fall_out(f, now_mono_ns, STEP_UNKNOWN);
 		return;
 	}
-	if (m->grant.number < f->number || s->granted == m->grant.number) { /* has it not heard our answer? */
+	/* sent again: perhaps the time host did not receive our answer */
+	if (m->grant.number < f->number || s->granted == m->grant.number) {
 		send_done(f, m->grant.number);
 		return;
 	}
@@ -266,10 +267,10 @@ static void commit(struct step_follow *f, int64_t now_mono_ns, const struct step
 	f->o.committed(f->o.ctx, f->committed, exports, n);
 }
 
-/* False: no memory; it is asked for again. */
+/* False: out of memory; the COMMIT will be requested again. */
 static bool keep_commit(struct slot *s, const struct time_msg *m)
 {
-	if (m->commit.n > s->size_all) { /* seldom: a slot keeps its room */
+	if (m->commit.n > s->size_all) { /* rare: a slot keeps its memory */
 		struct step_export *all = realloc(s->all, m->commit.n * sizeof(*all));
 
 		if (!all)
@@ -284,7 +285,7 @@ static bool keep_commit(struct slot *s, const struct time_msg *m)
 	return true;
 }
 
-/* Those that came before their turn. */
+/* Commits steps whose COMMIT arrived too early. */
 static void commit_kept(struct step_follow *f, int64_t now_mono_ns)
 {
 	for (;;) {
@@ -303,7 +304,7 @@ static void on_commit(struct step_follow *f, int64_t now_mono_ns, const struct t
 
 	if (f->state == STEP_OUT || f->alone || m->commit.number <= f->committed || s->answered != m->commit.number)
 		return;
-	if (m->commit.number != f->committed + 1) { /* one is lost, or was overtaken */
+	if (m->commit.number != f->committed + 1) { /* an earlier COMMIT is missing: keep this one and ask for that */
 		if (s->known != m->commit.number && keep_commit(s, m))
 			send_done(f, f->committed + 1);
 		return;
@@ -322,7 +323,7 @@ static void on_dropped(struct step_follow *f, int64_t now_mono_ns, const struct 
 	}
 	if (f->state == STEP_OUT || f->alone)
 		return;
-	f->barred |= m->dropped.reason == STEP_TOO_MUCH; /* it would be the same again */
+	f->barred |= m->dropped.reason == STEP_TOO_MUCH; /* joining again would fail for the same reason */
 	fall_out(f, now_mono_ns, m->dropped.reason);
 }
 
@@ -341,7 +342,7 @@ void step_follow_got(struct step_follow *f, int64_t now_mono_ns, const struct ti
 		on_dropped(f, now_mono_ns, m);
 }
 
-/* ---- saying it again ---- */
+/* ---- repeating messages ---- */
 
 static bool has_to_say(const struct step_follow *f)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_host.h */
+/* See step_host.h. */
 #include "step_host.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps that somebody may still ask for: those granted and not committed, the last that was, and one more. */
+/* Steps that a host may still ask for: those granted but not committed, the last committed one, and a spare. */
 #define SLOTS (STEP_LOOKAHEAD_MAX + 3u)
 
 struct slot {
-	uint64_t number; /* 0: none */
+	uint64_t number; /* 0: unused */
 	int64_t sim_ns, dur_ns;
 	uint32_t clock_generation;
 	struct step_export *exports;
@@ -21,21 +21,21 @@ struct member {
 	uint64_t id, life;
 	uint32_t attempt;
 	char name[TIME_NAME_SIZE];
-	bool pending; /* joins when no step is open */
-	bool gone;    /* is to be taken out */
+	bool pending; /* will join between two steps */
+	bool gone;    /* sweep() removes it */
 	bool late;
 	uint64_t first, done;
-	int64_t since_mono_ns;  /* that it is waited for, if it is behind */
-	int64_t resend_mono_ns; /* with that */
+	int64_t since_mono_ns;  /* since when an answer is awaited */
+	int64_t resend_mono_ns; /* when to send its grants again */
 };
 
 struct step_host {
 	struct step_host_options o;
 	struct slot slots[SLOTS];
-	struct member all[TIME_HOSTS_MAX]; /* in no order */
+	struct member all[TIME_HOSTS_MAX]; /* unordered */
 	uint32_t n;
 	uint64_t number, committed;
-	uint64_t own; /* the last step with which our own are through */
+	uint64_t own; /* the last step that our own participants have finished */
 	bool open;
 };
 
@@ -173,7 +173,7 @@ static void take_out(struct step_host *h, struct member *m, enum step_event what
 		h->o.event(h->o.ctx, what, &who);
 }
 
-/* Between two steps. */
+/* Pending members join, between two steps. */
 static void admit(struct step_host *h, int64_t now_mono_ns)
 {
 	for (uint32_t i = 0; i < h->n && !h->open; i++) {
@@ -189,9 +189,9 @@ static void admit(struct step_host *h, int64_t now_mono_ns)
 	}
 }
 
-/* ---- a step goes on ---- */
+/* ---- progress of steps ---- */
 
-/* Up to which all are through. */
+/* The last step that all members have finished. */
 static uint64_t through(const struct step_host *h)
 {
 	uint64_t least = h->own;
@@ -202,7 +202,7 @@ static uint64_t through(const struct step_host *h)
 	return least;
 }
 
-/* Whatever can be committed, ended and admitted now. */
+/* Commits and ends steps and admits members as far as possible now. */
 static void settle(struct step_host *h, int64_t now_mono_ns)
 {
 	uint64_t up_to = through(h);
@@ -239,7 +239,8 @@ int step_host_begin(struct step_host *h, int64_t now_mono_ns, int64_t sim_ns, in
 		return -EINVAL;
 	admit(h, now_mono_ns);
 	for (uint32_t i = 0; i < h->n; i++)
-		if (!is_awaited(h, &h->all[i])) /* it is from now on; one that is behind already has its time */
+		/* its time starts now; for a member that is behind it is already running */
+		if (!is_awaited(h, &h->all[i]))
 			await_from(h, &h->all[i], now_mono_ns);
 	h->number++;
 	h->open = true;
@@ -262,7 +263,7 @@ static int add_exports(struct slot *s, uint64_t host, const struct step_export *
 		return -E2BIG;
 	while (size < s->n + n)
 		size *= 2;
-	if (size > s->size) { /* seldom: a slot keeps its room */
+	if (size > s->size) { /* rare: a slot keeps its memory */
 		more = realloc(s->exports, size * sizeof(*more));
 		if (!more)
 			return -ENOMEM;
@@ -290,7 +291,7 @@ int step_host_own(struct step_host *h, int64_t now_mono_ns, const struct step_ex
 	return 0;
 }
 
-/* ---- what hosts say ---- */
+/* ---- messages of other hosts ---- */
 
 static void on_join(struct step_host *h, int64_t now_mono_ns, const struct time_msg *m)
 {
@@ -325,14 +326,14 @@ static void on_done(struct step_host *h, int64_t now_mono_ns, const struct time_
 		send_dropped(h, m->from, STEP_UNKNOWN);
 		return;
 	}
-	if (who->pending || number < who->first || number > h->number) /* from before it joined afresh */
+	if (who->pending || number < who->first || number > h->number) /* sent before it joined again */
 		return;
-	if (number <= h->committed) { /* the commit was lost on its way */
+	if (number <= h->committed) { /* it has missed the COMMIT */
 		if (slot_of(h, number)->number == number)
 			send_commit(h, number, m->from);
 		return;
 	}
-	if (number != who->done + 1) { /* again; or one before it is lost */
+	if (number != who->done + 1) { /* repeated, or an earlier one is missing */
 		for (uint64_t n = who->done + 1; n <= number; n++)
 			send_grant(h, n, who->id);
 		return;
@@ -341,7 +342,7 @@ static void on_done(struct step_host *h, int64_t now_mono_ns, const struct time_
 	if (r == -E2BIG) {
 		send_dropped(h, who->id, STEP_TOO_MUCH);
 		take_out(h, who, STEP_DROPPED_OUT, now_mono_ns);
-	} else if (r == 0) { /* else it is asked again */
+	} else if (r == 0) { /* else its grant is repeated */
 		who->done = number;
 		await_from(h, who, now_mono_ns);
 	}
@@ -370,7 +371,7 @@ void step_host_got(struct step_host *h, int64_t now_mono_ns, const struct time_m
 		on_leave(h, now_mono_ns, m);
 }
 
-/* ---- who is late ---- */
+/* ---- late members ---- */
 
 static void resend(struct step_host *h, struct member *m, int64_t now_mono_ns)
 {
@@ -427,7 +428,7 @@ int64_t step_host_due(const struct step_host *h)
 	return due;
 }
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
 bool step_host_open(const struct step_host *h)
 {

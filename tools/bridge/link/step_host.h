@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lock-step over machines, at the time host: it grants a step to all hosts that take part, each gathers its own participants and
- * answers once, and when all have, this host's too, the step is committed.
+ * Lock-step over several machines, the side of the time host: it grants a step to all member hosts; each answers when
+ * its participants have finished; when all have, and this host's own too, the step is committed.
  *
  *   begin() --GRANT--> all ...  own(), DONE from each  ... commit() --COMMIT--> all,  over()
  *
- * What hosts have published for others goes with DONE and COMMIT, so that each knows what it is to wait for before it dispatches a
- * step's messages, all in one order (step_order.h). With a lookahead of L a step may be over when the one L before it is committed:
- * grants run ahead of answers, and what comes from another host is dispatched L steps later.
+ * DONE and COMMIT list what hosts have published for others, so that each host knows which messages to wait for before
+ * it dispatches those of a step, in the same order everywhere (step_order.h). With a lookahead of L, a step may end
+ * when the step L before it is committed: grants are sent before all answers are here, and messages of other hosts are
+ * dispatched L steps later.
  *
- * Who is not heard gets its grants again, each resend; after the deadline the ladder says what becomes of it, as of participants
- * (step.late). Hosts join and leave between two steps. One that has begun again, or was away, is another one: it joins afresh.
+ * A member that does not answer is sent its grants again every resend_dur_ns; after the deadline, `late` decides, as
+ * step.late does for participants. Hosts join and leave between two steps. A host that was restarted or dropped must
+ * join again.
  *
- * Pure: no socket, no clock. Callbacks run inside of the call that caused them; of these functions they may call none. Thread: one.
+ * No socket, no clock: the caller passes times and messages. Callbacks run inside the call that caused them and must
+ * not call these functions. Thread: one.
  */
 #ifndef LINK_STEP_HOST_H
 #define LINK_STEP_HOST_H
@@ -23,8 +26,8 @@ enum step_late { STEP_LATE_WAIT, STEP_LATE_WARN, STEP_LATE_DROP };
 
 struct step_member {
 	uint64_t id;
-	const char *name; /* borrowed, until the next call */
-	uint64_t done;    /* the last step that it has answered */
+	const char *name; /* borrowed; valid until the next call */
+	uint64_t done;    /* the last step it answered */
 	bool awaited, late;
 	int64_t waited_dur_ns; /* if awaited */
 };
@@ -32,14 +35,14 @@ struct step_member {
 enum step_event { STEP_JOINED, STEP_LEFT, STEP_LATE, STEP_DROPPED_OUT };
 
 struct step_host_options {
-	uint64_t id, life; /* as of clock_host_options */
-	uint8_t lookahead; /* 0 .. STEP_LOOKAHEAD_MAX */
+	uint64_t id, life; /* as in clock_host_options */
+	uint8_t lookahead; /* 0 to STEP_LOOKAHEAD_MAX */
 	int64_t deadline_dur_ns, resend_dur_ns;
 	enum step_late late;
 	void (*send)(void *ctx, const struct time_msg *m);
 	/*
-	 * All output of this step is known: exports are what hosts have published up to it for others. Steps come one after the other;
-	 * before over() of a step the commit of the one `lookahead` before it has been.
+	 * All messages of this step are known: exports lists the last one of each host and channel. Called for each
+	 * step in order; that of step n - lookahead before over() of step n.
 	 */
 	void (*committed)(void *ctx, uint64_t number, const struct step_export *exports, uint32_t n);
 	void (*over)(void *ctx, uint64_t number); /* the step may end here */
@@ -52,10 +55,13 @@ struct step_host;
 int step_host_create(const struct step_host_options *o, struct step_host **ret) __attribute__((warn_unused_result));
 void step_host_destroy(struct step_host *h);
 
-/* A step begins: time has moved by dur_ns, to sim_ns. *ret_number: which. -EBUSY one is open; -EINVAL; -ENOMEM. */
+/* A step begins: time advances by dur_ns to sim_ns. -EBUSY: a step is open; -EINVAL; -ENOMEM. */
 int step_host_begin(struct step_host *h, int64_t now_mono_ns, int64_t sim_ns, int64_t dur_ns, uint32_t clock_generation,
 		    uint64_t *ret_number) __attribute__((warn_unused_result));
-/* Our own participants are through with it. exports: what they have published for others. -EINVAL none is open, or again; -E2BIG; -ENOMEM. */
+/*
+ * Our own participants have finished the step. exports: what they published for others. -EINVAL: no step is open, or
+ * already called; -E2BIG; -ENOMEM.
+ */
 int step_host_own(struct step_host *h, int64_t now_mono_ns, const struct step_export *exports, uint32_t n)
 	__attribute__((warn_unused_result));
 void step_host_got(struct step_host *h, int64_t now_mono_ns, const struct time_msg *m);
@@ -63,8 +69,8 @@ void step_host_tick(struct step_host *h, int64_t now_mono_ns);
 int64_t step_host_due(const struct step_host *h); /* INT64_MAX: never */
 
 bool step_host_open(const struct step_host *h);
-uint64_t step_host_number(const struct step_host *h);    /* of the last step that began */
-uint64_t step_host_committed(const struct step_host *h); /* the last one */
+uint64_t step_host_number(const struct step_host *h);    /* the last step begun */
+uint64_t step_host_committed(const struct step_host *h); /* the last step committed */
 uint32_t step_host_members(const struct step_host *h, int64_t now_mono_ns, struct step_member *ret, uint32_t max);
 
 #endif

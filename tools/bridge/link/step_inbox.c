@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_inbox.h */
+/* See step_inbox.h. */
 #include "step_inbox.h"
 
 #include <errno.h>
@@ -8,13 +8,13 @@
 #define SEEN_MAX 8192u /* pairs of host and channel; a power of two */
 
 struct seen {
-	uint64_t host, channel, last; /* host 0: free */
+	uint64_t host, channel, last; /* host 0: unused */
 };
 
 struct step_inbox {
 	uint64_t settled;
 	struct step_item *items;
-	uint32_t n_items, size_items, taken; /* taken: of those that are sorted */
+	uint32_t n_items, size_items, taken; /* taken: of the items, the number already taken */
 	bool sorted;
 	struct step_need *needs;
 	uint32_t n_needs, size_needs;
@@ -37,7 +37,7 @@ void step_inbox_destroy(struct step_inbox *x)
 	free(x);
 }
 
-/* ---- what has been here ---- */
+/* ---- last message received, per host and channel ---- */
 
 static struct seen *seen_at(const struct step_inbox *x, uint64_t host, uint64_t channel)
 {
@@ -73,7 +73,7 @@ static void *grown(void *array, uint32_t n, uint32_t *size, uint32_t max, size_t
 		return array;
 	if (n >= max)
 		return NULL;
-	array = realloc(array, more * of); /* seldom: its room is kept */
+	array = realloc(array, more * of); /* rare: the memory is kept */
 	if (array)
 		*size = more;
 	return array;
@@ -189,7 +189,7 @@ void step_inbox_settled(struct step_inbox *x, uint64_t up_to)
 		const struct step_need n = x->needs[i];
 
 		if (n.step <= up_to)
-			mark(x, n.host, n.channel, n.last); /* or it has been given up */
+			mark(x, n.host, n.channel, n.last); /* received or given up */
 		else
 			x->needs[kept++] = n;
 	}

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What other hosts have published in a step of lock-step, until it is dispatched here: messages that came, and how many each host says
- * that there are. A step may end when all of it is here; then the messages are taken, in one order (step_order.h).
+ * Holds messages that other hosts published in a lock-step step until they are dispatched here, and how many there are
+ * according to each host. A step may end when all have arrived; then the messages are taken, in the same order on every
+ * host (step_order.h).
  *
- *   need() of each COMMIT    got() of each message    is_missing()? ... take() take() ... settled()
+ *   need() of each COMMIT    got() of each message    missing()? ... take() take() ... settled()
  *
- * Pure: no socket, no clock. Thread: one at a time.
+ * Thread: one at a time.
  */
 #ifndef LINK_STEP_INBOX_H
 #define LINK_STEP_INBOX_H
@@ -14,14 +15,14 @@
 
 #include "step_order.h"
 
-#define STEP_INBOX_ITEMS_MAX 65536u /* messages that are held */
+#define STEP_INBOX_ITEMS_MAX 65536u /* messages held at a time */
 #define STEP_INBOX_NEEDS_MAX 65536u
 
 struct step_item {
 	uint64_t step;
-	struct step_key key; /* channel: borrowed until it is taken */
-	uint64_t channel;    /* a hash of it */
-	void *what;          /* the caller's */
+	struct step_key key; /* channel: borrowed until the item is taken */
+	uint64_t channel;    /* link_hash() of the channel */
+	void *what;          /* owned by the caller */
 };
 
 struct step_need {
@@ -31,25 +32,31 @@ struct step_need {
 struct step_inbox;
 
 int step_inbox_create(struct step_inbox **ret) __attribute__((warn_unused_result));
-void step_inbox_destroy(struct step_inbox *x); /* what it holds has been taken */
+void step_inbox_destroy(struct step_inbox *x); /* the items must have been taken */
 
-/* A message has come. True: it is held; false: its step is over, or there is no room: it is the caller's, to be dispatched now. */
+/*
+ * For each received message. True: it is held; false: its step has ended or there is no room, and the caller publishes
+ * it now.
+ */
 bool step_inbox_got(struct step_inbox *x, const struct step_item *item);
-/* Of a message that is sent again: it has come before, or its step is over. */
+/* For a repeated message: whether it was received before, or its step has ended. */
 bool step_inbox_had(const struct step_inbox *x, const struct step_item *item);
-/* A host has published on a channel up to `last` in a step. */
+/* A host published messages up to number `last` on a channel in a step. */
 void step_inbox_need(struct step_inbox *x, const struct step_need *need);
-/* Something of the steps up to this one is not here. *ret: what; ever: something of that host and channel has been. */
+/*
+ * Whether a message of the steps up to this one is missing. *ret: which; *ret_ever: a message of that host and channel
+ * was received before.
+ */
 bool step_inbox_missing(const struct step_inbox *x, uint64_t up_to, struct step_need *ret, bool *ret_ever);
-/* It is not waited for any more. */
+/* Stops waiting for it. */
 void step_inbox_give_up(struct step_inbox *x, const struct step_need *need);
-/* The next message of the steps up to this one: NULL none. Of steps one after the other, in each in order. */
+/* Takes the next message of the steps up to this one, sorted by step and step_order(). NULL: none. */
 void *step_inbox_take(struct step_inbox *x, uint64_t up_to);
-/* The steps up to this one are over: what was missing of them is not waited for any more. */
+/* The steps up to this one have ended: their missing messages are no longer waited for. */
 void step_inbox_settled(struct step_inbox *x, uint64_t up_to);
-/* A message of that channel, out of order; NULL: none. For a channel that is not listened to any more. */
+/* Takes any message of a channel, in no order, when its last listener has gone. NULL: none. */
 void *step_inbox_take_of(struct step_inbox *x, const char *channel);
-/* Steps begin with the one after this: nothing is needed; what is held of it and later ones stays, and all before has been taken. */
+/* Starts with the step after `settled`, waiting for nothing. Keeps the items, which must be of later steps. */
 void step_inbox_begin(struct step_inbox *x, uint64_t settled);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages of a step are dispatched on every host in the order (stamp, channel, host, sequence), wherever they come from. They are
- * published in the order of the last three, which are the same in each run: so subscribers, and the sequence that a message gets
- * here, have the order in which the origin published, as on one machine. simd sorts by the stamp what it dispatches (sim/step.h).
+ * The order of the messages of a step, the same on every host: (stamp, channel, host, sequence). Messages are published
+ * in the order of the last three, which do not change from run to run, so subscribers and the sequence that a message
+ * gets here follow the order of the publisher, as on one machine. simd sorts by stamp when it dispatches (sim/step.h).
  */
 #ifndef LINK_STEP_ORDER_H
 #define LINK_STEP_ORDER_H
@@ -12,11 +12,11 @@
 
 struct step_key {
 	const char *channel;
-	uint64_t host;     /* its id, which is of its name */
-	uint64_t sequence; /* of what it has exported on the channel */
+	uint64_t host;     /* its ID, derived from its name */
+	uint64_t sequence; /* number that the exporting host gave it on the channel */
 };
 
-/* As strcmp(). */
+/* Compares like strcmp(). */
 static inline int step_order(const struct step_key *a, const struct step_key *b)
 {
 	int c = strcmp(a->channel, b->channel);

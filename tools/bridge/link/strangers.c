@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Machines that are heard and do not become linked: those without our keys among them, which Cyclone keeps out without a word that names
- * them. What they call themselves is not proved. Thread: that of peers.c.
+ * Logs a warning about machines that are seen but do not become linked, such as those without our keys: Cyclone keeps
+ * those out without naming them. The name in the warning is what the machine says, unproved. Thread: that of peers.c.
  */
 #include <string.h>
 
 #include "link.h"
 
-#define PATIENCE_DUR_NS INT64_C(5000000000) /* until it is said; linking takes a second */
+#define PATIENCE_DUR_NS INT64_C(5000000000) /* before it is logged; linking takes about a second */
 
 static bool is_linked(const struct sim_bridge *b, const dds_guid_t *key)
 {
@@ -30,17 +30,17 @@ static void say(const struct sim_bridge *b, const dds_builtintopic_participant_t
 	const char *shown = dds_qget_entity_name(p->qos, &name) && name && manifest_host_ok(name) ? name : "(unnamed)";
 
 	if (b->keyed)
-		log_warn(b, "machine %s is there, and kept out: it has no keys of the authority in %s", shown,
+		log_warn(b, "machine %s was seen, and cannot link: it has no keys of the authority in %s", shown,
 			 bridge_option(b->host, "keys"));
 	else
 		log_warn(b,
-			 "machine %s is there, and not linked: if it has keys, this link needs some of the same authority "
+			 "machine %s was seen, and is not linked: if it has keys, this machine needs keys of the same authority "
 			 "(options.keys)",
 			 shown);
 	dds_free(name);
 }
 
-/* What was known of it before; of a new one when it was seen first. */
+/* What was stored about it; for a new one, that it is first seen now. */
 static struct link_stranger known(const struct sim_bridge *b, const dds_guid_t *key)
 {
 	for (unsigned i = 0; i < b->thr.n_strangers; i++)

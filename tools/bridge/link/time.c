@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See link_time.h: options, the topic and who reads it, the thread of the last turn. */
+/* See link_time.h. The options, the DDS topic and its reading, and the "link-gather" thread. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +7,9 @@
 
 #include "link_time.h"
 
-#define DEPTH       256        /* messages for a host that is slow; what is lost is said again */
-#define LOOK_DUR_NS 1000000000 /* when nothing is due */
-#define TURN_DUR_NS 200000000  /* how long a thread waits before it looks whether it is to end */
+#define DEPTH       256        /* messages for a slow host; lost ones are repeated */
+#define LOOK_DUR_NS 1000000000 /* if nothing is due earlier */
+#define TURN_DUR_NS 200000000  /* after so long a waiting thread checks whether it must end */
 
 /* ---- options ---- */
 
@@ -51,7 +51,7 @@ void link_time_send(void *ctx, const struct time_msg *m)
 	size_t size = time_msg_write(m, small, sizeof(small));
 	int r = size ? 0 : -EINVAL;
 
-	if (m->kind == TIME_JOIN) /* what others send of the first step may be here before we know that it is that */
+	if (m->kind == TIME_JOIN) /* messages of the first step may arrive before WELCOME */
 		link_exchange_expect(t->b, true);
 	t->large = size > sizeof(small);
 	if (t->large) {
@@ -61,13 +61,16 @@ void link_time_send(void *ctx, const struct time_msg *m)
 	if (r == 0)
 		r = link_write(t->b, t->writer, ++t->sequence, bytes, size);
 	if (r < 0 && limit_allows(&t->lines))
-		log_warn(t->b, "time: a message (%s) is not sent, and is going to be said again: %s",
-			 time_msg_name(m->kind), strerror(-r));
+		log_warn(t->b, "time: a message (%s) is not sent, and will be repeated: %s", time_msg_name(m->kind),
+			 strerror(-r));
 	if (bytes != small)
 		free(bytes);
 }
 
-/* With keys: whether the host that a message names is the one whose keys its writer has. A handle is never used again. */
+/*
+ * With keys: whether the writer has the keys of the host that the message is from. Results are cached; handles are
+ * never reused.
+ */
 static bool is_of_its_host(struct link_time *t, dds_instance_handle_t writer, const struct time_msg *m)
 {
 	const char *name = m->kind == TIME_CLAIM ? m->claim.name : m->kind == TIME_JOIN ? m->join.name : NULL;
@@ -87,7 +90,7 @@ static bool is_of_its_host(struct link_time *t, dds_instance_handle_t writer, co
 
 static void take(void *arg, struct blob_in *in, dds_instance_handle_t writer)
 {
-	static struct step_export room[STEP_ALL_EXPORTS_MAX]; /* one link is in a process; guarded by its lock */
+	static struct step_export room[STEP_ALL_EXPORTS_MAX]; /* there is one link per process; guarded by its lock */
 	struct link_time *t = arg;
 	struct time_msg m;
 	int r = in->r;
@@ -100,7 +103,7 @@ static void take(void *arg, struct blob_in *in, dds_instance_handle_t writer)
 		if (limit_allows(&t->lines))
 			log_warn(t->b, "time: a message of another machine is ignored: %s",
 				 in->why              ? in->why
-				 : r == -EKEYREJECTED ? "it speaks as a machine whose keys it does not have"
+				 : r == -EKEYREJECTED ? "its sender does not have the keys of the machine it names"
 				 : r == -EPROTO       ? "its link is of another version"
 						      : strerror(-r));
 		return;
@@ -122,7 +125,7 @@ void link_time_due(struct link_time *t)
 		waiter_poke(&t->waiter);
 }
 
-/* lock is held. Takes what has come, does what is due. */
+/* Reads what has arrived and does what is due. Caller holds link_time::lock. */
 static void look(struct link_time *t)
 {
 	blob_take(t->reader, take, t);
@@ -133,9 +136,10 @@ static void look(struct link_time *t)
 }
 
 /*
- * On Cyclone's receive thread, which waits for nothing: a step passes three of these, and each thread more that is woken on the way
- * costs as much as the network. While somebody has the lock, link-time takes what came as soon as it can; so it does where messages
- * are large, as then a write waits for room that the receive thread is to make.
+ * Called on Cyclone's receive thread, which must not block. A step needs three of these messages, and waking another
+ * thread for each would take as long as the network, so they are processed here. If the lock is taken, link-time
+ * processes them instead; also with large messages, because writing one may wait for acknowledgements, which only the
+ * receive thread can process.
  */
 static void on_data(dds_entity_t reader, void *arg)
 {
@@ -176,7 +180,7 @@ static void *time_main(void *arg)
 	return NULL;
 }
 
-/* ---- this simd ---- */
+/* ---- the client of this simd ---- */
 
 bool link_time_connect(struct link_time *t, const char *suffix)
 {
@@ -222,7 +226,7 @@ struct time_state link_time_page(const struct sim_clock_page *p, uint32_t *ret_f
 	return s;
 }
 
-/* ---- the last turn of a step ---- */
+/* ---- link-gather: the last turn of a step ---- */
 
 static void hold_turn(struct link_time *t, const struct sim_step_turn *turn)
 {
@@ -242,14 +246,17 @@ static void hold_turn(struct link_time *t, const struct sim_step_turn *turn)
 		link_exchange_settle(t->b, settle, t->deadline_ms * INT64_C(1000000), &t->stop);
 }
 
-/* On the receive thread too: what was kept is dropped by link-gather, as its lock is held while messages are sent. */
+/*
+ * May be called on the receive thread: kept messages are therefore freed by link-gather, because their lock is held
+ * while messages are sent.
+ */
 void link_time_committed(void *ctx, uint64_t number, const struct step_export *exports, uint32_t n)
 {
 	struct link_time *t = ctx;
 	uint64_t behind = 1 + (t->role == LINK_TIME_GIVE ? (uint64_t)t->lookahead : t->ahead);
 
 	link_exchange_need(t->b, t->id, number, exports, n);
-	/* who has answered a step has ended the one before it, and dispatched what was due in that */
+	/* a host that answers a step has ended the one before and dispatched its messages */
 	t->through = number > behind ? number - behind : 0;
 }
 
@@ -269,7 +276,7 @@ static void *gather_main(void *arg)
 			r = sim_step_done(t->step);
 		} else if (r == -ECONNABORTED) {
 			log_warn(t->b,
-				 "time: this simd has dropped the link out of its steps (step.late): it joins again");
+				 "time: this simd has dropped the link from its steps (step.late): it joins again");
 			sim_step_leave(t->step);
 			t->step = NULL;
 			r = sim_step_join(t->client, SIM_STEP_RANK_MAX, &t->step);
@@ -364,7 +371,7 @@ void link_time_close(struct link_time *t)
 	join_thread(t->drive, &t->drive_runs);
 	join_thread(t->gather, &t->gather_runs);
 	if (t->reader > 0)
-		dds_delete(t->reader); /* waits for the listener */
+		dds_delete(t->reader); /* waits until the listener has returned */
 	link_give_close(t);
 	link_follow_close(t);
 	sim_step_leave(t->step);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * This simd follows another: what that one's clock says is told to the source `link`, and in lock-step its steps are advanced here, each
- * held open until all machines are through. Threads: link_time.h.
+ * This simd follows a time host: its clock is passed to the time source `link`, and in lock-step its steps are run
+ * here, each held open until all machines have finished. Threads: link_time.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,9 +11,9 @@
 
 #define ASK_DUR_NS    INT64_C(100000000)
 #define RESEND_DUR_NS INT64_C(200000000)
-#define RETRY_DUR_NS  INT64_C(200000000) /* simd does not let us drive: it is asked again */
+#define RETRY_DUR_NS  INT64_C(200000000) /* pause before simd is asked again for the driver lease */
 
-/* ---- the machines' callbacks, with the lock ---- */
+/* ---- callbacks of the state machines; caller holds link_time::lock ---- */
 
 static void on_told(void *ctx, const struct clock_told *told)
 {
@@ -22,7 +22,7 @@ static void on_told(void *ctx, const struct clock_told *told)
 	bool same = told->lockstep && was->lockstep && !told->jump && told->flags == was->flags &&
 		    told->scale_e6 == was->scale_e6;
 
-	bool jump = told->jump || (t->tell_due && was->jump); /* of what simd has not been told yet */
+	bool jump = told->jump || (t->tell_due && was->jump); /* keeps a jump that simd was not told yet */
 
 	t->tell_due |= !same;
 	t->tell = *told;
@@ -44,7 +44,7 @@ static void on_found(void *ctx, const struct clock_time_host *host)
 	snprintf(t->found_name, sizeof(t->found_name), "%s", host->name);
 	t->found = *host;
 	t->found.name = t->found_name;
-	t->tell = (struct clock_told){ 0 }; /* whatever is told next is to be passed on */
+	t->tell = (struct clock_told){ 0 }; /* so that on_told() passes on the next state */
 	log_info(t->b, "time: follows machine %s%s", host->name, host->lockstep ? ", in lock-step" : "");
 	join_steps(t);
 }
@@ -70,14 +70,15 @@ static void on_joined(void *ctx, uint64_t first, int64_t sim_ns)
 
 static void on_out(void *ctx, enum step_reason reason)
 {
-	static const char *const why[] = { "it has begun again, or is another one", "it does not know us: we were away",
-					   "we were late (deadline_ms of the time host)",
-					   "too many channels are exported in one step",
-					   "as many machines take part as can" };
+	static const char *const why[] = { "it was restarted, or is another one",
+					   "it does not know this machine, which was away",
+					   "this machine was late (deadline_ms of the time host)",
+					   "this machine exports too many channels in one step",
+					   "the largest number of machines takes part" };
 	struct link_time *t = ctx;
 
 	link_exchange_end(t->b);
-	log_warn(t->b, "lock-step: out of the steps of machine %s: %s", t->found_name,
+	log_warn(t->b, "lock-step: no longer in the steps of machine %s: %s", t->found_name,
 		 why[(unsigned)reason < sizeof(why) / sizeof(why[0]) ? reason : 0]);
 }
 
@@ -102,7 +103,7 @@ static void on_over(void *ctx, uint64_t number, bool alone)
 	pthread_cond_broadcast(&t->changed);
 }
 
-/* ---- driving ---- */
+/* ---- driving simd ---- */
 
 bool link_follow_turn(struct link_time *t, uint64_t *ret_number)
 {
@@ -132,7 +133,7 @@ static int make_part(struct link_time *t)
 	return step_follow_create(&o, &t->part);
 }
 
-/* simd does not go with us any more: the others are not to wait for it. With the lock. */
+/* simd no longer lets us drive it, so the other hosts must not wait for it. Caller holds link_time::lock. */
 static void give_up_steps(struct link_time *t)
 {
 	t->has_lease = t->turn_due = false;
@@ -141,13 +142,13 @@ static void give_up_steps(struct link_time *t)
 	step_follow_destroy(t->part);
 	t->part = NULL;
 	link_exchange_end(t->b);
-	t->life += 2; /* another run, for the time host; the clock's part of it may keep the old one */
+	t->life += 2; /* another ID of this run for the time host; the clock_follow may keep the old one */
 	if (make_part(t) < 0)
 		log_error(t->b, "lock-step: no memory");
 	pthread_cond_broadcast(&t->changed);
 }
 
-/* In lock-step grants say where time is; but in a pause there may be none for long. */
+/* In lock-step, grants set the time; but during a pause there may be no grant for long. */
 static bool jumps(struct link_time *t, const struct clock_told *told)
 {
 	if (!told->lockstep)
@@ -187,7 +188,7 @@ static int advance_simd(struct link_time *t, struct sim_driver *d, const struct 
 	return r;
 }
 
-/* One of the things that are due. With the lock, which it gives up meanwhile. */
+/* Does one thing that is due. Caller holds link_time::lock, which is released meanwhile. */
 static int do_one(struct link_time *t, struct sim_driver *d)
 {
 	struct clock_told told = t->tell;
@@ -204,7 +205,8 @@ static int do_one(struct link_time *t, struct sim_driver *d)
 	pthread_mutex_lock(&t->lock);
 	if (r == 0 && advances) {
 		t->running = 0;
-		t->tell_due |= t->tell.lockstep && t->tell.flags & TIME_IS_PAUSED; /* the advance has ended that */
+		/* the advance has ended simd's pause */
+		t->tell_due |= t->tell.lockstep && t->tell.flags & TIME_IS_PAUSED;
 		step_follow_ended(t->part, mono_now_ns());
 		link_time_due(t);
 	}
@@ -222,7 +224,7 @@ static void wait_a_while(struct link_time *t, int64_t dur_ns)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* Until the lease goes. */
+/* Runs until the driver lease is lost. */
 static void drive(struct link_time *t, struct sim_driver *d)
 {
 	int r = 0;
@@ -236,7 +238,7 @@ static void drive(struct link_time *t, struct sim_driver *d)
 			r = do_one(t, d);
 		else
 			pthread_cond_wait(&t->changed, &t->lock);
-		if (r == -ERANGE || r == -EINVAL) { /* it cannot be: what comes next may */
+		if (r == -ERANGE || r == -EINVAL) { /* simd refuses this value; the next one may be valid */
 			if (limit_allows(&t->lines))
 				log_warn(t->b, "time: %s", sim_why());
 			r = t->running ? r : 0;

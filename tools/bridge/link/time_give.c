@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * This simd gives time to others: its clock page is watched and told, and in lock-step each of its steps is granted to them, and ends
- * when all are through. Threads: link_time.h.
+ * This simd is the time host: its clock page is watched and sent to the others, and in lock-step each of its steps is
+ * granted to them and ends when all have finished. Threads: link_time.h.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -12,11 +12,11 @@
 
 #define PARTS_OF_RESEND 10
 #define RESEND_MAX_NS   INT64_C(200000000)
-#define WATCH_DUR_NS    100000000 /* looks whether it is to end */
-#define CALM_DUR_NS     5000000   /* a clock that is driven is told no more often */
+#define WATCH_DUR_NS    100000000 /* after so long the thread checks whether it must end */
+#define CALM_DUR_NS     5000000   /* minimum interval for sending a clock that is driven */
 #define RETRY_DUR_NS    200000000
 
-/* ---- the machines' callbacks, with the lock ---- */
+/* ---- callbacks of the state machines; caller holds link_time::lock ---- */
 
 static void on_changed(void *ctx, enum clock_host_state state, const char *other)
 {
@@ -47,7 +47,7 @@ static void on_event(void *ctx, enum step_event what, const struct step_member *
 	if (what == STEP_JOINED)
 		log_info(t->b, "lock-step: machine %s takes part", who->name);
 	else if (what == STEP_LEFT)
-		log_info(t->b, "lock-step: machine %s takes part no more", who->name);
+		log_info(t->b, "lock-step: machine %s no longer takes part", who->name);
 	else
 		log_warn(t->b, "lock-step: machine %s has not answered its step for %.1f s (options.deadline_ms)%s",
 			 who->name, (double)who->waited_dur_ns / 1e9,
@@ -72,7 +72,10 @@ static void grant(struct link_time *t, int64_t sim_ns, int64_t dur_ns, uint32_t 
 	clock_host_step(t->host, number);
 }
 
-/* Time has moved, and a round has begun: the others run it beside our own participants. */
+/*
+ * Time has advanced, so a step has begun: it is granted at once, so that the other hosts run it in parallel with our
+ * own participants.
+ */
 static void grant_early(struct link_time *t, const struct time_state *s)
 {
 	int64_t dur_ns = s->sim_ns - t->step_sim_ns;
@@ -106,7 +109,7 @@ static bool differs(const struct time_state *a, const struct time_state *b)
 	       a->flags != b->flags;
 }
 
-/* Returns how long the page may be waited for. */
+/* Returns how long to wait for a change of the page. */
 static int64_t tell(struct link_time *t, const struct time_state *s)
 {
 	bool moved = !s->rate_e6 && s->sim_ns != t->told.sim_ns;
@@ -133,7 +136,7 @@ static void *clock_main(void *arg)
 	while (!atomic_load(&t->stop) && !link_time_connect(t, "time"))
 		nanosleep(&(struct timespec){ .tv_nsec = RETRY_DUR_NS }, NULL);
 	if (!atomic_load(&t->stop) && t->lockstep)
-		(void)!link_gather_start(t); /* logged */
+		(void)!link_gather_start(t); /* errors are logged */
 	while (!atomic_load(&t->stop)) {
 		const struct sim_clock_page *p = sim_clock_page(t->client);
 		uint32_t seen;
@@ -157,7 +160,7 @@ void link_give_got(struct link_time *t, int64_t now_mono_ns, const struct time_m
 void link_give_tick(struct link_time *t, int64_t now_mono_ns)
 {
 	if (t->client && sim_client_state(t->client) == SIM_CLIENT_CONNECTED &&
-	    t->told.rate_e6) { /* the claim is of now */
+	    t->told.rate_e6) { /* so that the claim has the present time */
 		uint32_t seen;
 		struct time_state s = link_time_page(sim_clock_page(t->client), &seen);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* time_msg.h */
+/* See time_msg.h. */
 #include "time_msg.h"
 
 #include <errno.h>
@@ -22,9 +22,9 @@ const char *time_msg_name(uint32_t kind)
 	return kind < TIME_MSG_KINDS_END && names[kind] ? names[kind] : "?";
 }
 
-/* One walk for both directions: what is written is what is read. */
+/* Reads or writes: the same functions do both, so both have the same format. */
 struct cursor {
-	unsigned char *out; /* NULL: reading, or only counting */
+	unsigned char *out; /* NULL: reading, or only counting bytes */
 	const unsigned char *in;
 	size_t at, size;
 	bool bad;
@@ -79,7 +79,7 @@ static void u8(struct cursor *c, uint8_t *v)
 	*v = (uint8_t)wide;
 }
 
-/* A moment or a duration, which none of ours exceeds or has below 0. */
+/* A time or duration; must be 0 to max. */
 static void time_at(struct cursor *c, int64_t *v, int64_t max)
 {
 	uint64_t wide = (uint64_t)*v;
@@ -144,7 +144,7 @@ static void one_export(struct cursor *c, struct step_export *e, bool with_host)
 	u64(c, &e->last);
 }
 
-/* room: where they go that are read. */
+/* room: for exports that are read. */
 static void exports(struct cursor *c, struct time_msg *m, struct step_export *room)
 {
 	bool all = m->kind == TIME_COMMIT;

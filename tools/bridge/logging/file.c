@@ -14,9 +14,9 @@
 
 #define SUFFIX     ".txt.gz"
 #define NUMBER_MAX 999999999u
-#define TRIES      1000              /* files of others, in use, that may follow the last one */
-#define ENOUGH     ((size_t)1 << 18) /* bytes that are worth a write */
-#define SPARE_MAX  ((size_t)8 << 20) /* bytes of room that are kept */
+#define TRIES      1000              /* further numbers to try when other writers hold the next ones */
+#define ENOUGH     ((size_t)1 << 18) /* bytes after which they are written */
+#define SPARE_MAX  ((size_t)8 << 20) /* keep at most so many bytes of buffer */
 #define GZIP       (15 + 16)         /* zlib: largest window, gzip's header and trailer */
 
 /* ---- names ---- */
@@ -30,7 +30,7 @@ static void name_file(struct log_file *f, const char *stem, unsigned number)
 		snprintf(f->path, sizeof(f->path), "%s" SUFFIX, stem);
 }
 
-/* Number of a file by what follows the stem in its name; 0: it is none of the stem's. */
+/* Number of a file, from the part of its name after the stem; 0: not a file of the stem. */
 static unsigned number_of(const char *rest)
 {
 	unsigned long n = 0;
@@ -45,7 +45,7 @@ static unsigned number_of(const char *rest)
 	return n > 1 && n < NUMBER_MAX && strcmp(p, SUFFIX) == 0 ? (unsigned)n : 0;
 }
 
-/* The highest number that holds something, or is no file that could be written; 0: none. */
+/* Finds the highest number of a file that is not empty, or not a regular file; 0: none. */
 static int highest(const char *stem, unsigned *ret)
 {
 	const char *slash = strrchr(stem, '/'), *base = slash ? slash + 1 : stem;
@@ -71,7 +71,7 @@ static int highest(const char *stem, unsigned *ret)
 	return 0;
 }
 
-/* The descriptor; -EEXIST: somebody else writes it, or has written it. */
+/* Opens and locks the file; returns its descriptor. -EEXIST: another writer holds it, or it is not empty. */
 static int take_file(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
@@ -123,7 +123,7 @@ static int make_room(struct log_file *f, size_t len)
 	return 0;
 }
 
-/* There is room for it. */
+/* Compresses data; the caller has made room. */
 static void pack(struct log_file *f, const char *data, size_t len, int how)
 {
 	f->z.next_in = (const unsigned char *)data;
@@ -138,7 +138,7 @@ static int end_member(struct log_file *f)
 {
 	if (!f->inside)
 		return 0;
-	if (make_room(f, ENOUGH) < 0) /* more than deflate ever has in hand */
+	if (make_room(f, ENOUGH) < 0) /* more than deflate keeps internally */
 		return -ENOMEM;
 	pack(f, NULL, 0, Z_FINISH);
 	(void)deflateReset(&f->z);
@@ -146,7 +146,7 @@ static int end_member(struct log_file *f)
 	return 0;
 }
 
-/* Whole members or nothing. Negative errno: they are kept. */
+/* Writes all finished members or none. Negative errno: they are kept. */
 static int put_members(struct log_file *f)
 {
 	size_t done = 0;
@@ -196,7 +196,7 @@ int log_file_write(struct log_file *f, const char *data, size_t len, bool packs)
 		return -ENOTCONN;
 	if (want != f->strategy && end_member(f) < 0)
 		return -ENOMEM;
-	if (make_room(f, deflateBound(&f->z, len) + ENOUGH) < 0) /* and what deflate has not given out yet */
+	if (make_room(f, deflateBound(&f->z, len) + ENOUGH) < 0) /* and for what deflate keeps internally */
 		return -ENOMEM;
 	if (want != f->strategy && deflateParams(&f->z, f->level, want) == Z_OK)
 		f->strategy = want;

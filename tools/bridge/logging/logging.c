@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bridge_logging: every message as two lines of a gzip text file (svl.md: the logging bridge of SVL, with
- * what it lacked: time stamps, sequence numbers, a flush, only the valid bytes).
+ * bridge_logging: writes each message as two lines of a gzip text file, as SVL's logging bridge did, with the time
+ * stamps, sequence numbers, flush and valid lengths that it lacked.
  *
  *     sim/Imu /imu 12.340000000 1234      type, channel, simulated time in s, sequence
  *     {"orientation":{...},...}           the message on one line, bytes as base64 of their valid length
  *
- * Connection string: the files' stem. Each connection writes a file of its own, "<stem>.txt.gz", then "<stem>.2.txt.gz" and
- * so on (file.h): what is there stays, whether this bridge was restarted or killed, or writing failed (a full disk).
- * Connected exactly while it is open. An array of more than `max_array` elements is logged as type, length and XXH64 of
- * its bytes; `full` logs all of it.
+ * Connection string: the files' stem. Each connection writes a file of its own, "<stem>.txt.gz", then "<stem>.2.txt.gz"
+ * and so on (file.h); existing files are never changed. The bridge is connected exactly while its file is open. An
+ * array of more than `max_array` elements is logged as type, length and XXH64 of its bytes; `full` logs all of it.
  * Threads: conversion threads format side by side into buffers of their own; the file has one lock.
  */
 #include <errno.h>
@@ -24,15 +23,15 @@
 #include "file.h"
 #include "text.h"
 
-#define CANNOT_WRITE "the file cannot be written (disk full?); what is not in it yet is kept for the next one"
+#define CANNOT_WRITE "the file cannot be written (disk full?); unwritten data is kept for the next one"
 
 #define SPARE_MAX 16           /* buffers kept for reuse */
-#define BIG_TEXT  (64u * 1024) /* above: hardly compressible (base64), so only entropy coding is tried */
+#define BIG_TEXT  (64u * 1024) /* larger texts are hardly compressible (base64): entropy coding only */
 
 struct sim_bridge {
 	const struct sim_bridge_host *host;
 	struct sim_json_options json;
-	pthread_mutex_t lock; /* guards all below */
+	pthread_mutex_t lock; /* guards the members below */
 	struct log_file file;
 	enum sim_bridge_status status;
 	struct text spare[SPARE_MAX];
@@ -46,7 +45,7 @@ struct sim_bridge_topic {
 
 static const struct sim_bridge_option options[] = {
 	{ "level", "1", "gzip level, 1 (fast) .. 9 (small)" },
-	{ "max_array", "256", "longer arrays as type, length and hash; 0: none is too long" },
+	{ "max_array", "256", "longer arrays as type, length and hash; 0: unlimited" },
 	{ "full", "false", "true: every array in full, bytes as base64, whatever max_array says" },
 	{ NULL, NULL, NULL },
 };
@@ -56,7 +55,7 @@ static int logging_reg(struct sim_bridge_registry *r)
 	return r->add_publisher(r->ctx, "*", "JSON text");
 }
 
-/* 0 in max_array: all of it. */
+/* Reads the options "max_array" and "full"; json max_array 0: no limit. */
 static int read_arrays(const struct sim_bridge_host *host, struct sim_json_options *ret)
 {
 	const char *max = host->option(host->ctx, "max_array"), *full = host->option(host->ctx, "full");
@@ -130,7 +129,7 @@ static int logging_connect(struct sim_bridge *b, const char *connection)
 	snprintf(detail, sizeof(detail), "%s%s%s", b->file.path, r < 0 ? ": " : "", r < 0 ? strerror(-r) : "");
 	if (r == 0 && b->file.number > 1)
 		b->host->log(b->host->ctx, 2, "earlier logs of %s are kept; this one is %s", connection, b->file.path);
-	/* what is in the way now (no such folder, no room) may go: it is tried again */
+	/* the cause (no such folder, no space) may be temporary: the host tries again */
 	report(b, r < 0 ? SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED : SIM_BRIDGE_CONNECTED, detail);
 	pthread_mutex_unlock(&b->lock);
 	return 0;
@@ -183,7 +182,7 @@ static struct text take_buffer(struct sim_bridge *b)
 	return t;
 }
 
-/* Under the lock. */
+/* Caller holds the lock. */
 static int write_text(struct sim_bridge *b, const struct text *t)
 {
 	int r = log_file_write(&b->file, t->data, t->len, t->len <= BIG_TEXT);
@@ -191,7 +190,7 @@ static int write_text(struct sim_bridge *b, const struct text *t)
 	if (r != -EIO)
 		return r;
 	report(b, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, CANNOT_WRITE);
-	return 0; /* it is kept for the next file */
+	return 0; /* kept for the next file */
 }
 
 static int put_text(struct sim_bridge *b, struct text *t, int r)

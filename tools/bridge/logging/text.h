@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Growing text of one message; kept between messages, so that steady traffic allocates nothing. Owner's thread. */
+/* Growing text of one message; reused, so that steady traffic causes no allocations. Owner's thread. */
 #ifndef TEXT_H
 #define TEXT_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bridge_mcap: everything it is given, in MCAP files of one stem (record/recording.h): out/run.mcap, then out/run.2.mcap and so on.
- * Connected exactly while a file can be written. What is in a file depends on the messages and on simulated time alone, so that in
- * lock-step each run writes the same bytes: no host, no wall time, no number of a process. Outside lock-step a message has the time at
- * which it was published, and its place by that, however late a lane has come to it.
- * Threads: conversion threads encode side by side; the recording has one lock, under which they write.
+ * bridge_mcap: records everything in MCAP files of one stem (record/recording.h): out/run.mcap, then out/run.2.mcap and
+ * so on. Connected exactly while a file can be written. The contents of a file depend only on the messages and
+ * simulated time, so that in lock-step each run writes the same bytes: no host name, no wall time, no process id.
+ * Outside lock-step each message has the time at which it was published, and is sorted by it, however late its lane
+ * delivers it. Threads: conversion threads encode in parallel; the recording has one lock, under which they write.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -31,12 +31,11 @@ struct sim_bridge {
 	const struct sim_bridge_host *host;
 	struct recording_options options;
 	struct codec_apollo apollo;
-	pthread_mutex_t
-		lock; /* connecting, one at a time; guards recording and stem, which stay while there are topics */
+	pthread_mutex_t lock; /* serialises connecting; guards recording and stem, which stay while topics exist */
 	struct recording *recording;
 	char *stem;
 	_Atomic int status;       /* enum sim_bridge_status */
-	_Atomic uint64_t undated; /* messages whose time of publishing simd does not remember */
+	_Atomic uint64_t undated; /* messages whose time of publishing simd no longer knows */
 };
 
 struct sim_bridge_topic {
@@ -76,7 +75,7 @@ static int bad(const struct sim_bridge_host *host, const char *name, const char 
 	return -EINVAL;
 }
 
-/* The place of the value in a list; -1: not there. */
+/* Index of the value in a list; -1: not found. */
 static int choice(const char *value, const char *const *list, int n)
 {
 	for (int i = 0; i < n; i++)
@@ -218,7 +217,7 @@ static void report(struct sim_bridge *b, enum sim_bridge_status status, const ch
 	b->host->status(b->host->ctx, status, detail);
 }
 
-/* The length of a suffix that the name of a file has; 0: it has no such one, or is nothing else. */
+/* Length of the suffix if the file's name has it and something before it; else 0. */
 static size_t suffix_of(const char *name, const char *suffix)
 {
 	size_t n = strlen(name), k = strlen(suffix);
@@ -226,7 +225,7 @@ static size_t suffix_of(const char *name, const char *suffix)
 	return n > k && name[n - k - 1] != '/' && strcmp(name + n - k, suffix) == 0 ? k : 0;
 }
 
-/* The name of a file of another format would get a second suffix, and be none of that format. */
+/* Whether the name has the suffix of another format; such a file would not be of that format. */
 static bool is_of_other_format(const char *name)
 {
 	static const char *const others[] = { ".bag", ".record", ".db3" };
@@ -264,7 +263,7 @@ static int mcap_check(const struct sim_bridge_host *host, const char *connection
 	return r < 0 ? r : e;
 }
 
-/* One for the life of the bridge: topics refer to its channels. */
+/* Creates the recording once; topics refer to its channels as long as the bridge exists. */
 static int make_recording(struct sim_bridge *b, const char *stem, char *why)
 {
 	size_t n = strlen(stem) - suffix_of(stem, ".mcap");
@@ -273,7 +272,7 @@ static int make_recording(struct sim_bridge *b, const char *stem, char *why)
 	if (b->recording && strlen(b->stem) == n && strncmp(b->stem, stem, n) == 0)
 		return 0;
 	if (b->recording) {
-		snprintf(why, WHY_MAX, "this bridge writes %s; another stem wants another bridge", b->stem);
+		snprintf(why, WHY_MAX, "this bridge writes %s; use another bridge for another stem", b->stem);
 		return -EBUSY;
 	}
 	b->stem = strndup(stem, n);
@@ -302,7 +301,7 @@ static int mcap_connect(struct sim_bridge *b, const char *connection)
 		r = recording_open_file(b->recording, why, sizeof(why));
 	if (r == 0)
 		recording_stats(b->recording, &st);
-	/* what is in the way now (no such folder, no room) may go: it is tried again */
+	/* the cause (no such folder, no space) may be temporary: the host tries again */
 	if (r < 0)
 		report(b, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED, *why ? why : strerror(-r));
 	else
@@ -336,7 +335,8 @@ static void mcap_destroy(struct sim_bridge *b)
 	if (recording_destroy(b->recording, why, sizeof(why)) < 0)
 		b->host->log(b->host->ctx, 0, "%s", why);
 	if (atomic_load(&b->undated))
-		b->host->log(b->host->ctx, 1, "%llu messages came too late for the time of their publishing",
+		b->host->log(b->host->ctx, 1,
+			     "%llu messages came too late: their time of publishing is no longer known",
 			     (unsigned long long)atomic_load(&b->undated));
 	free(b->stem);
 	codec_apollo_finish(&b->apollo);
@@ -374,7 +374,10 @@ static void mcap_close(struct sim_bridge *b, struct sim_bridge_topic *t)
 	free(t);
 }
 
-/* After a failure to write, of this message (r < 0) or of another (1): the host connects again, which begins another file. */
+/*
+ * After a failure to write, of this message (r < 0) or of another (1), reports the loss: the host reconnects, which
+ * begins another file.
+ */
 static int look(struct sim_bridge *b, int r)
 {
 	struct recording_stats st;
@@ -384,11 +387,11 @@ static int look(struct sim_bridge *b, int r)
 	recording_stats(b->recording, &st);
 	if (st.failed && mcap_status(b) == SIM_BRIDGE_CONNECTED)
 		report(b, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED,
-		       "the file cannot be written (disk full?); it is closed and whole");
+		       "the file cannot be written (disk full?); it is complete and closed");
 	return r < 0 ? r : 0;
 }
 
-/* The clock when it was published; where the host does not know, as in lock-step and now. */
+/* The clock at the time of publishing; if the host does not know that, as in lock-step, the clock now. */
 static struct sim_clock_sample clock_of(struct sim_bridge *b, const struct sim_message *m)
 {
 	struct sim_clock_sample then = { 0 };
@@ -401,8 +404,8 @@ static struct sim_clock_sample clock_of(struct sim_bridge *b, const struct sim_m
 	else if (r > 0 && !(then.flags & SIM_CLOCK_LOCKSTEP) && atomic_fetch_add(&b->undated, 1) == 0)
 		b->host->log(
 			b->host->ctx, 1,
-			"a message came so late that simd does not remember its clock at the publishing; it has the "
-			"oldest time that simd does, and more of them are counted");
+			"a message came so late that simd no longer knows the clock when it was published; it gets the "
+			"oldest known time, and further ones are counted");
 	return then;
 }
 

@@ -16,12 +16,12 @@
 
 struct sim_bridge {                         /* one connection */
 	const struct sim_bridge_host *host; /* valid until destroy() */
-	_Atomic int status;                 /* enum sim_bridge_status; status() may come on any thread */
+	_Atomic int status;                 /* enum sim_bridge_status; status() may be called on any thread */
 };
 
 struct sim_bridge_topic { /* one channel, from open() to close() */
 	const char *name;
-	_Atomic unsigned long messages; /* publish() of a channel may run on several threads at once */
+	_Atomic unsigned long messages; /* publish() of one channel may run on several threads at once */
 };
 
 static int null_reg(struct sim_bridge_registry *r)
@@ -46,7 +46,10 @@ static void report(struct sim_bridge *b, enum sim_bridge_status status, const ch
 	b->host->status(b->host->ctx, status, detail);
 }
 
-/* Does not block: report CONNECTING here, CONNECTED from a thread of yours, UNEXPECTEDLY_DISCONNECTED to be called again. */
+/*
+ * Must not block: report CONNECTING here and CONNECTED from a thread of yours; report UNEXPECTEDLY_DISCONNECTED to be
+ * called again.
+ */
 static int null_connect(struct sim_bridge *b, const char *connection)
 {
 	report(b, SIM_BRIDGE_CONNECTED, connection);
@@ -63,7 +66,9 @@ static enum sim_bridge_status null_status(const struct sim_bridge *b)
 	return (enum sim_bridge_status)atomic_load(&b->status);
 }
 
-/* channel->type has the field table, channel->options those of the rig. -ENOTSUP: such messages cannot be sent. */
+/*
+ * channel->type has the field table, channel->options the options of the rig. -ENOTSUP: such messages cannot be sent.
+ */
 static int null_open(struct sim_bridge *b, const struct sim_bridge_channel *channel, struct sim_bridge_topic **ret)
 {
 	struct sim_bridge_topic *t = calloc(1, sizeof(*t));
@@ -83,20 +88,22 @@ static void null_close(struct sim_bridge *b, struct sim_bridge_topic *t)
 }
 
 /*
- * Sends m->body, of m->body_size bytes: read it in place, after sim_msg_check(). 0: sent; negative errno: failed.
- * 1: pending, m stays valid until host->complete(host->ctx, task, result), once and from any thread. /clock has no task.
+ * Sends m->body, of m->body_size bytes: read it in place, after sim_msg_check(). Returns 0 (sent), a negative errno
+ * (failed), or 1 (pending): then m is valid until host->complete(host->ctx, task, result), which must be called once,
+ * from any thread. /clock has no task.
  */
 static int null_publish(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
 			struct sim_task *task)
 {
 	(void)m;
-	if (SIM_BRIDGE_HOST_HAS(b->host, in_order)) /* converted; in lock-step it is written in the order of the run */
+	/* after converting; in lock-step waits for the message's turn to be written */
+	if (SIM_BRIDGE_HOST_HAS(b->host, in_order))
 		b->host->in_order(b->host->ctx, task);
 	atomic_fetch_add(&t->messages, 1);
 	return 0;
 }
 
-static void null_destroy(struct sim_bridge *b) /* every topic is closed; answer what is pending */
+static void null_destroy(struct sim_bridge *b) /* all topics are closed; answer pending tasks */
 {
 	free(b);
 }

@@ -14,12 +14,12 @@
 #define RESPONSE_MAX (HTTP_HEAD_MAX + HTTP_BODY_MAX)
 
 struct ask {
-	struct stream *stream; /* NULL: it could not be dialled */
+	struct stream *stream; /* NULL: dialling failed */
 	struct exec_timer due;
 	struct exec_post over;
 	struct xmlrpc_writer call;
 	struct http_uri uri;
-	bool opened, answered; /* answered: r, d and why are what they will be */
+	bool opened, answered; /* answered: r, d and why are final */
 	int r;
 	struct xmlrpc_doc *d;
 	char why[256];
@@ -47,7 +47,7 @@ static void on_over(void *arg)
 	ask_free(a);
 }
 
-/* why NULL: it stands there. */
+/* Stores the result. why NULL: a->why is set already. */
 static void answered(struct ask *a, int r, const char *why)
 {
 	if (a->answered)

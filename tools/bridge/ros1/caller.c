@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A connection on which a service is called: its header was read by subscriber.c, as any on that port; ours goes out, then requests
- * come, each answered before the next one is read. Thread: the I/O thread.
+ * A connection on which a service is called: its header was read by subscriber.c, as for any connection to that port.
+ * Our header is sent, then requests are received, each answered before the next one is read. Thread: the I/O thread.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,19 +14,19 @@
 #include "timeutil.h"
 
 #define CALLERS_MAX 256u
-#define WAIT_DUR_NS (30 * NS_PER_S) /* for the rest of a request, and for an answer to be read */
-#define END_DUR_NS  NS_PER_S        /* so that the last answer can be read */
+#define WAIT_DUR_NS (30 * NS_PER_S) /* for the rest of a request, and for reading an answer */
+#define END_DUR_NS  NS_PER_S        /* time for the last answer to be read */
 
 struct caller {
 	struct sim_bridge *bridge;
 	struct stream *stream;
 	struct caller *next;          /* services::callers */
-	struct ros1_service *service; /* NULL: it is only told why not */
-	struct call *call;            /* what it has asked; NULL: nothing */
+	struct ros1_service *service; /* NULL: the caller only gets a refusal */
+	struct call *call;            /* its pending request; NULL: none */
 	char peer[ROS1_TEXT_MAX];
 	bool persistent;
-	bool begun;  /* some of a request is there */
-	bool ending; /* when all is sent, it is closed */
+	bool begun;  /* part of a request has arrived */
+	bool ending; /* closed when everything is sent */
 };
 
 void caller_end(struct caller *c)
@@ -54,7 +54,7 @@ static void on_ended(void *arg, int error, const char *why)
 
 /* ---- answers ---- */
 
-/* While a request is with the host, or an answer waits to be read, nothing more is taken: who asks more waits. */
+/* While a request is pending, or an answer is not yet read by the peer, no further request is read. */
 static void go_on(void *arg)
 {
 	struct caller *c = arg;
@@ -98,7 +98,7 @@ void caller_answer(struct caller *c, const uint8_t *out, size_t len)
 
 /* ---- requests ---- */
 
-/* One request, if it is whole; what is behind it waits for its answer. */
+/* Takes one request, if it is complete; data after it waits until it is answered. */
 static ssize_t take(void *arg, const uint8_t *data, size_t len, char unused[STREAM_WHY_MAX])
 {
 	struct caller *c = arg;
@@ -117,7 +117,7 @@ static ssize_t take(void *arg, const uint8_t *data, size_t len, char unused[STRE
 	c->begun = len < 4 || len - 4 < size;
 	if (c->begun)
 		return 0;
-	stream_deadline(c->stream, 0); /* the service has its own */
+	stream_deadline(c->stream, 0); /* the service has its own time limit */
 	stream_pause(c->stream, true);
 	if (service_call(c->service, c, data + 4, size, &c->call, why, sizeof(why)) < 0) {
 		node_refuses(c->bridge, "a caller of %s at %s: %s", c->service->name, c->peer, why);
@@ -156,7 +156,7 @@ static int check(struct caller *c, const struct tcpros_header *h, const char *na
 	return 0;
 }
 
-/* "demo/Measure_Request" is "demo/MeasureRequest" in headers. */
+/* In headers "demo/Measure_Request" is "demo/MeasureRequest". */
 static void put_half(struct tcpros_writer *w, const char *key, const struct service_type *t, const char *half)
 {
 	char name[sizeof(t->name) + 16];
@@ -212,7 +212,7 @@ bool caller_take_over(struct sim_bridge *b, struct stream *s, const char *peer, 
 	int r;
 
 	if (!c) {
-		node_refuses(b, "a caller at %s: %u are connected", peer, b->services.n_callers);
+		node_refuses(b, "a caller at %s: %u callers are connected already", peer, b->services.n_callers);
 		return false;
 	}
 	tcpros_get(h, "service", name, sizeof(name));
@@ -225,7 +225,7 @@ bool caller_take_over(struct sim_bridge *b, struct stream *s, const char *peer, 
 	return true;
 }
 
-/* ---- all of them ---- */
+/* ---- all callers ---- */
 
 void callers_end(struct sim_bridge *b, const struct ros1_service *s)
 {

@@ -19,7 +19,7 @@ struct head {
 	const char *p, *end;
 	bool has_length, chunked, close, keep;
 	size_t length;
-	int minor; /* of HTTP/1.x */
+	int minor; /* minor version of HTTP/1.x */
 };
 
 static bool next_line(struct head *h, const char **ret, size_t *ret_len)
@@ -36,7 +36,7 @@ static bool next_line(struct head *h, const char **ret, size_t *ret_len)
 	return true;
 }
 
-/* Whether the word is in a value that is a list, whatever its case. */
+/* Whether the value, a list, contains the word, ignoring case. */
 static bool has_word(const char *s, size_t n, const char *word)
 {
 	size_t w = strlen(word);
@@ -129,7 +129,7 @@ static int read_head(struct head *h, enum http_kind kind, struct http_message *m
 
 /* ---- a message ---- */
 
-/* The end of the head: behind its empty line; NULL: it is not there yet. */
+/* End of the head, after its empty line; NULL: not received yet. */
 static const char *head_end(const char *data, size_t len)
 {
 	for (const char *p = data; (p = memchr(p, '\n', len - (size_t)(p - data))); p++) {
@@ -143,20 +143,20 @@ static const char *head_end(const char *data, size_t len)
 	return NULL;
 }
 
-/* What cannot become the start of a request or a response is known early: a peer of another protocol sends no more. */
+/* Detects early that data cannot be the start of a request or response: a peer of another protocol may send no more. */
 static int look_at_start(const char *data, size_t len, enum http_kind kind, char *why, size_t why_size)
 {
 	const unsigned char *d = (const unsigned char *)data;
 
 	if (len >= 4 && d[3] == 0)
 		return fail(-EPROTO,
-			    "it is no HTTP, but may be TCPROS: the URI of the node and the port of TCPROS are two", why,
+			    "not HTTP, perhaps TCPROS: the port of the node's URI is another than that of TCPROS", why,
 			    why_size);
 	for (size_t i = 0; i < len && i < 4; i++)
 		if (kind == HTTP_RESPONSE ? data[i] != "HTTP"[i] : data[i] < 'A' || data[i] > 'Z')
 			return i == 3 && kind == HTTP_REQUEST && data[3] == ' '
 				       ? 0
-				       : fail(-EBADMSG, "it is no HTTP", why, why_size);
+				       : fail(-EBADMSG, "not HTTP", why, why_size);
 	return 0;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A connection on which a topic comes: our header, theirs, then messages behind their lengths. Thread: the loop's. */
+/*
+ * A connection on which a topic is received: our header, the publisher's, then messages, each preceded by its length.
+ * Thread: the loop's.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +14,10 @@
 
 #define GREETING_DUR_NS (10 * NS_PER_S)
 #define CLOCK_MAX       1024u
-#define MD5_OF_NOTHING  "d41d8cd98f00b204e9800998ecf8427e" /* of a type without fields */
-#define SKIP_MAX        (512u << 20)                       /* what says to be larger is none */
+#define MD5_OF_NOTHING  "d41d8cd98f00b204e9800998ecf8427e" /* md5sum of a type without fields */
+#define SKIP_MAX        (512u << 20)                       /* a larger length is invalid */
 
-/* Of a message; larger ones are skipped. */
+/* Maximum size of a message; larger ones are skipped. */
 static size_t size_max(const struct subscription *s)
 {
 	return s->clock || atomic_load(&s->in.waits) ? CLOCK_MAX : topic_in_wire_max(&s->in);
@@ -31,7 +34,7 @@ void incoming_end(struct incoming *c)
 	free(c);
 }
 
-/* Of what cannot be read the reason is said once, however often it is tried. */
+/* Reports why a publisher is not read. The same reason is reported once, however often the link is tried. */
 static void refuse(struct incoming *c, const char *why)
 {
 	struct link *l = c->link;
@@ -78,13 +81,16 @@ static void on_opened(void *arg)
 	stream_deadline(c->stream, GREETING_DUR_NS);
 }
 
-/* A definition that is empty where the type has fields is none. */
+/* An empty definition counts only for a type without fields. */
 static bool has_definition(const struct tcpros_header *h, char *ret, size_t size)
 {
 	return tcpros_get(h, "message_definition", ret, size) && (*ret || tcpros_is(h, "md5sum", MD5_OF_NOTHING));
 }
 
-/* The type is what its first publisher says; messages are asked for when somebody wants them. Never 0: this connection ends. */
+/*
+ * Learns the type from the first publisher; messages are requested later, when the channel has a subscriber. Never
+ * returns 0: this connection ends.
+ */
 static int learn(struct incoming *c, const struct tcpros_header *h, char *why, size_t why_size)
 {
 	struct subscription *s = c->link->subscription;
@@ -106,7 +112,7 @@ static int learn(struct incoming *c, const struct tcpros_header *h, char *why, s
 	return -EPROTO;
 }
 
-/* 0, or -EPROTO with a sentence. */
+/* Checks the publisher's header. 0, or -EPROTO with a reason. */
 static int greeted(struct incoming *c, const struct tcpros_header *h, char *why, size_t why_size)
 {
 	const struct subscription *s = c->link->subscription;
@@ -164,7 +170,10 @@ static ssize_t take_header(struct incoming *c, const uint8_t *p, size_t left, ch
 	return r < 0 ? r : c->greeted ? (ssize_t)h.total : 0;
 }
 
-/* One part of what is there, `left` bytes at p. Returns how many it took; 0: more are needed. Negative: it is to end. */
+/*
+ * Handles one part of the `left` bytes at p. Returns how many bytes it used; 0: more are needed. Negative: end the
+ * connection.
+ */
 static ssize_t take_one(struct incoming *c, const uint8_t *p, size_t left, char *why, size_t why_size)
 {
 	struct subscription *s = c->link->subscription;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See master.h. What is wanted and what is registered are compared: whatever happens meanwhile, the next turn puts it right. */
+/*
+ * See master.h. Each turn compares what is wanted with what is registered and corrects one difference, so that changes
+ * at any time are caught up.
+ */
 #include "master.h"
 
 #include <errno.h>
@@ -21,8 +24,8 @@
 /* ---- calls ---- */
 
 /*
- * The code of the master's answer, [code, text, value]: 1 it is done; 0, -1 it refuses, with its text in why. Else a negative errno
- * below -1000 for what is no answer.
+ * Code of the master's answer, [code, text, value]: 1 done; 0 or -1 refused, with its text in why. If there was no
+ * valid answer: NO_ANSWER plus a negative errno.
  */
 #define NO_ANSWER (-1000)
 
@@ -160,13 +163,13 @@ void master_unwant(struct sim_bridge *b, enum master_kind kind, const char *name
 	exec_call(b->x, unwant_on_loop, &(struct wanting){ .bridge = b, .kind = kind, .name = name });
 }
 
-/* Registered and not wanted, or the other way round; or its publishers, which come with the answer, are to be known once more. */
+/* Registered but not wanted, or vice versa; or to be registered once more, because the answer lists the publishers. */
 static bool is_wrong(const struct master_name *n)
 {
 	return (n->wanted > 0) != n->registered || (n->wanted && n->again);
 }
 
-/* NULL: all is as it is wanted. */
+/* The next name to correct; NULL: none. Frees names that are neither wanted nor registered. */
 static struct master_name *wrong_one(struct master *m)
 {
 	struct master_name *n = m->names;
@@ -217,7 +220,7 @@ static void report_connected(struct sim_bridge *b)
 	       b->master.more);
 }
 
-/* No answer: said once; the next try is after a pause that grows. Returns it. */
+/* Handles a missing answer, which is reported once. Returns the pause before the next try; pauses grow. */
 static int64_t lost(struct sim_bridge *b, const char *why)
 {
 	struct master *m = &b->master;
@@ -227,7 +230,7 @@ static int64_t lost(struct sim_bridge *b, const char *why)
 	if (!m->lost && !m->contact)
 		report(b, SIM_BRIDGE_CONNECTING, "no master at %.80s: %.80s", m->uri, why);
 	else if (!m->lost)
-		log_warn(b, "the master at %s does not answer: %s; who is connected stays so", m->uri, why);
+		log_warn(b, "the master at %s does not answer: %s; connections stay open", m->uri, why);
 	m->lost = true;
 	m->pause_dur_ns = 2 * m->pause_dur_ns < PAUSE_MAX_DUR_NS ? 2 * m->pause_dur_ns : PAUSE_MAX_DUR_NS;
 	return m->pause_dur_ns;
@@ -246,7 +249,7 @@ static int64_t on_contact(struct sim_bridge *b, int code, const struct xmlrpc_va
 	m->contact = true;
 	m->check_mono_ns = exec_now(b->x) + CHECK_DUR_NS;
 	b->off = false;
-	if (m->on) /* not after who has disconnected us has said so */
+	if (m->on) /* not after a disconnect, which has reported its own status */
 		report_connected(b);
 	return 0;
 }
@@ -320,7 +323,7 @@ static int64_t on_registered(struct sim_bridge *b, int code, const struct xmlrpc
 	n->again = false;
 	if (code < 1)
 		log_warn(b, "the master does not register %s: %s", n->name, why);
-	else if (n->kind == MASTER_SUBSCRIBES) /* a master that was restarted does not know all of them yet */
+	else if (n->kind == MASTER_SUBSCRIBES) /* after a restart the master may not know all publishers yet */
 		subscription_publishers(b, n->name, value, false);
 	return 0;
 }
@@ -341,7 +344,7 @@ static void put_right(struct sim_bridge *b, struct master_name *n)
 	call(b, &w, CALL_DUR_NS, on_registered);
 }
 
-/* ---- looking ---- */
+/* ---- checking the master ---- */
 
 static int64_t on_set_again(struct sim_bridge *b, int code, const struct xmlrpc_value *value, const char *why)
 {
@@ -352,7 +355,7 @@ static int64_t on_set_again(struct sim_bridge *b, int code, const struct xmlrpc_
 	return 0;
 }
 
-/* Who has our name: we, somebody else, or nobody. */
+/* Checks which node has our name at the master: ours, another, or none. */
 static int64_t on_looked_up(struct sim_bridge *b, int code, const struct xmlrpc_value *value, const char *why)
 {
 	struct master *m = &b->master;
@@ -386,7 +389,7 @@ static void check(struct sim_bridge *b)
 	call(b, &w, CALL_DUR_NS, on_looked_up);
 }
 
-/* ---- farewell ---- */
+/* ---- unregistering ---- */
 
 static int64_t on_taken_back(struct sim_bridge *b, int code, const struct xmlrpc_value *value, const char *why)
 {
@@ -396,7 +399,7 @@ static int64_t on_taken_back(struct sim_bridge *b, int code, const struct xmlrpc
 	return 0;
 }
 
-/* Off, by the host or from outside. */
+/* After a disconnect by the host, or a shutdown from outside. */
 static void end_service(struct sim_bridge *b)
 {
 	struct master *m = &b->master;
@@ -414,7 +417,7 @@ static void end_service(struct sim_bridge *b)
 	report(b, SIM_BRIDGE_DISCONNECTED, "shut down: %.100s", why);
 }
 
-/* All names are taken back, as far as there is time. */
+/* Unregisters all names, as far as time permits. */
 static void say_farewell(struct sim_bridge *b)
 {
 	struct master *m = &b->master;
@@ -436,7 +439,7 @@ static void say_farewell(struct sim_bridge *b)
 	exec_post(&m->turn);
 }
 
-/* One thing that is to be done. */
+/* Does the next thing, one at a time. */
 static void turn(void *arg)
 {
 	struct sim_bridge *b = arg;
@@ -468,7 +471,7 @@ static void turn(void *arg)
 		exec_timer_at(&m->due, m->check_mono_ns);
 }
 
-/* ---- from outside ---- */
+/* ---- functions for other files ---- */
 
 void master_open(struct sim_bridge *b)
 {

@@ -24,7 +24,7 @@ __attribute__((format(printf, 3, 4))) static int bad(char *why, size_t why_size,
 	return -EINVAL;
 }
 
-/* Without the slashes that ROS overlooks: doubled ones, and the last one. */
+/* Appends s without slashes that ROS ignores: doubled ones, and the last one. */
 static void add(char ret[NAMES_LEN + 1], size_t *n, const char *s)
 {
 	for (; *s && *n <= NAMES_LEN; s++)
@@ -32,7 +32,7 @@ static void add(char ret[NAMES_LEN + 1], size_t *n, const char *s)
 			ret[(*n)++] = *s;
 }
 
-/* As it is without remapping. */
+/* Expands a name to a global one, without remapping. */
 static int expand(const struct names *n, const char *name, char ret[NAMES_LEN + 1], char *why, size_t why_size)
 {
 	size_t len = 0;
@@ -66,14 +66,14 @@ int names_resolve(const struct names *n, const char *name, char ret[NAMES_LEN + 
 	for (unsigned i = 0; r == 0 && i < n->n; i++)
 		if (strcmp(n->map[i].from, ret) == 0) {
 			strcpy(ret, n->map[i].to);
-			break; /* once: what it is now is not remapped again */
+			break; /* only once: the result is not remapped again */
 		}
 	return r;
 }
 
 /* ---- the list ---- */
 
-/* "__name", "__ns" and the like; the value of the last one, NULL: there is none. */
+/* The value of a special key such as "__name" or "__ns", the last one if repeated; NULL: not given. */
 static const char *special(json_t *list, const char *key)
 {
 	const char *found = NULL, *text;
@@ -113,7 +113,8 @@ static int add_one(struct names *n, const char *text, char *why, size_t why_size
 	if (strncmp(text, "__name:=", 8) == 0 || strncmp(text, "__ns:=", 6) == 0)
 		return 0;
 	if (*text == '_')
-		return bad(why, why_size, "\"%.80s\": of these there are \"__name\" and \"__ns\" here", text);
+		return bad(why, why_size, "\"%.80s\": of the special names only \"__name\" and \"__ns\" are supported",
+			   text);
 	if (n->n == NAMES_MAX)
 		return bad(why, why_size, "more than %u names", NAMES_MAX);
 	snprintf(from, sizeof(from), "%.*s", (int)(sep - text), text);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names as ROS 1 resolves them: "/a" is global, "a" of the namespace, "~a" of the node; then those that are remapped. Thread: any. */
+/*
+ * Resolution of ROS 1 names: "/a" is global, "a" relative to the namespace, "~a" private to the node; then remapping.
+ * Thread: any.
+ */
 #ifndef NAMES_H
 #define NAMES_H
 
 #include <stddef.h>
 
-#define ROS1_TEXT_MAX 256u /* what addresses, URIs and names of others are cut to */
+#define ROS1_TEXT_MAX 256u /* maximum length of addresses, URIs and names of other nodes; longer ones are cut */
 
-#define NAMES_LEN 247u /* bytes of one */
-#define NAMES_MAX 64u  /* that are remapped */
+#define NAMES_LEN 247u /* bytes of a name */
+#define NAMES_MAX 64u  /* remappings */
 
 struct names {
 	char node[NAMES_LEN + 1];       /* "/rig/simd" */
@@ -20,12 +23,13 @@ struct names {
 };
 
 /*
- * From the node's name, its namespace and a list in JSON: ["camera:=/front/camera", "~x:=y", "__name:=sim", "__ns:=/car"], where the last two win
- * over node and name_space. -EINVAL, with a sentence in why that begins with the option.
+ * Reads the node's name, its namespace and a JSON list of remappings: ["camera:=/front/camera", "~x:=y", "__name:=sim",
+ * "__ns:=/car"]; the last two override node and name_space. -EINVAL, with the reason in why, which begins with the
+ * option.
  */
 int names_init(struct names *n, const char *node, const char *name_space, const char *list, char *why, size_t why_size);
 
-/* The name that a name has in the graph. -EINVAL, with a sentence in why. */
+/* Resolves a name to the one in the graph. -EINVAL, with the reason in why. */
 int names_resolve(const struct names *n, const char *name, char ret[NAMES_LEN + 1], char *why, size_t why_size);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who we are and where we listen, and the loop. Without ROS_IP, ROS_HOSTNAME or the option `listen`
- * everything is on loopback.
+ * The node's name, addresses and loop. Without ROS_IP, ROS_HOSTNAME or the option `listen` everything is on loopback.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -21,7 +20,7 @@
 #define REPORT_FIRST_DUR_NS NS_PER_S
 #define REPORT_DUR_NS       (10 * NS_PER_S)
 
-/* What others may hold of us. */
+/* Limits for peers. */
 static const struct listener_bounds slave_bounds = { .peers = 64,
 						     .header_dur_ns = 30 * NS_PER_S,
 						     .idle_dur_ns = 30 * NS_PER_S },
@@ -49,7 +48,7 @@ static int read_names(struct sim_bridge *b)
 	return r;
 }
 
-/* For the topics, of the rig's names. */
+/* A struct topics::resolve: resolves names of the rig. */
 int node_resolve(void *bridge, const char *name, char ret[TOPIC_NAME_MAX + 1], char *why, size_t why_size)
 {
 	const struct sim_bridge *b = bridge;
@@ -90,14 +89,14 @@ int node_master_uri(const struct sim_bridge_host *host, const char *connection, 
 	return 0;
 }
 
-/* ---- where ---- */
+/* ---- addresses ---- */
 
 static bool is_any(const char *address)
 {
 	return strcmp(address, "0.0.0.0") == 0 || strcmp(address, "::") == 0;
 }
 
-/* What others are told, and what is listened on. */
+/* Chooses the address given to other nodes, and returns the one to listen on. */
 static const char *choose_address(struct sim_bridge *b)
 {
 	const char *name = getenv("ROS_HOSTNAME"), *ip = getenv("ROS_IP"),
@@ -122,7 +121,7 @@ static const char *choose_address(struct sim_bridge *b)
 
 static void refused(void *bridge, const char *from, const char *why)
 {
-	node_refuses(bridge, "a connection from %s: %s", from ? from : "whoever comes", why);
+	node_refuses(bridge, "a connection from %s: %s", from ? from : "any peer", why);
 }
 
 static int listen_at(struct sim_bridge *b, const char *host, const struct listener_bounds *bounds,
@@ -165,7 +164,7 @@ void node_end_connections(struct sim_bridge *b)
 	subscriptions_drop(b);
 }
 
-/* ---- news ---- */
+/* ---- reports ---- */
 
 void node_has_news(struct sim_bridge *b)
 {
@@ -196,10 +195,10 @@ __attribute__((format(printf, 3, 4))) static void add(char *text, size_t size, c
 	va_end(ap);
 }
 
-/* Who has lost messages, as far as there is room. */
+/* Adds the subscribers that have lost messages, as far as there is room. */
 static void add_dropped(struct sim_bridge *b, char *text, size_t size)
 {
-	const char *begin = "; dropped, as they are slow:";
+	const char *begin = "; messages dropped for slow subscribers:";
 	struct subscriber *s;
 
 	for (struct publication *p = b->publications; p; p = p->next)
@@ -228,7 +227,7 @@ static void on_report(void *arg)
 	master_report(b, text);
 }
 
-/* A second after the first, then each ten. */
+/* Reports a second after the first event, then at most every ten seconds. */
 static void on_news(void *arg)
 {
 	struct sim_bridge *b = arg;
@@ -269,7 +268,7 @@ static int open_names(struct sim_bridge *b)
 
 static int open_loop(struct sim_bridge *b)
 {
-	int r = b->x ? 0 : exec_threads_create(&b->x); /* a test has its own */
+	int r = b->x ? 0 : exec_threads_create(&b->x); /* tests bring their own */
 
 	list_init(&b->greeting);
 	list_init(&b->askers);
@@ -320,7 +319,7 @@ static void stop_on_loop(void *arg)
 	master_stop(arg);
 }
 
-/* The loop has ended. */
+/* Call after the loop has ended. */
 static void end_all(struct sim_bridge *b)
 {
 	listener_destroy(b->slave);

@@ -127,7 +127,7 @@ void publication_unref(struct publication *p)
 	exec_call(p->bridge->x, unref_on_loop, p);
 }
 
-/* ---- subscribers of it ---- */
+/* ---- its subscribers ---- */
 
 static int check(const struct publication *p, const struct tcpros_header *h, char *why, size_t why_size)
 {
@@ -146,7 +146,7 @@ static int check(const struct publication *p, const struct tcpros_header *h, cha
 	return 0;
 }
 
-/* Our half of the header. */
+/* Writes the header that we send. */
 static int write_header(const struct publication *p, struct tcpros_writer *w)
 {
 	tcpros_put(w, "callerid", p->bridge->names.node);
@@ -159,7 +159,7 @@ static int write_header(const struct publication *p, struct tcpros_writer *w)
 	return tcpros_end(w);
 }
 
-/* The header, what is latched, and all that is sent from when it has the header. */
+/* Sends the header and the latched message, and adds the subscriber, so that it gets every message from now on. */
 static int welcome(struct publication *p, struct subscriber *s)
 {
 	const struct outbox_topic_options o = { .max = p->queue };
@@ -174,7 +174,7 @@ static int welcome(struct publication *p, struct subscriber *s)
 		pthread_mutex_lock(&p->lock);
 		list_prepend(&p->subscribers, &s->link);
 		atomic_fetch_add(&p->n_subscribers, 1);
-		(void)stream_send(s->stream, w.data, w.len); /* where that fails it has ended */
+		(void)stream_send(s->stream, w.data, w.len); /* on failure the stream's `ended` follows */
 		if (p->latched)
 			subscriber_put(s, p->latched);
 		pthread_mutex_unlock(&p->lock);
@@ -199,7 +199,7 @@ int publication_add(struct sim_bridge *b, const char *name, const struct tcpros_
 
 /* ---- sending ---- */
 
-/* Newer than what was latched, for those who come later. */
+/* Keeps a copy of the message for later subscribers. */
 static void latch(struct publication *p, const struct message *m)
 {
 	struct message *copy = message_copy(&p->bridge->pool, m);
@@ -223,11 +223,11 @@ int publication_send(struct publication *p, struct message *m, struct sim_task *
 		latch(p, m);
 	if (!list_empty(&p->subscribers))
 		r = message_hold(m, task, exec_now(b->x), job);
-	held = m->job; /* once it is put the loop may release it */
+	held = m->job; /* read before it is queued: the loop may release it afterwards */
 	if (r == 0)
 		list_for_each(s, &p->subscribers, link)
 			subscriber_put(s, m);
-	if (held) /* now that publications_release() finds it */
+	if (held) /* publications_release() can find it now */
 		exec_post(&b->holds);
 	pthread_mutex_unlock(&p->lock);
 	message_drop(b, m);
@@ -237,7 +237,7 @@ int publication_send(struct publication *p, struct message *m, struct sim_task *
 /* ---- holding ---- */
 
 struct releasing {
-	int64_t before_mono_ns, oldest_mono_ns; /* held since before; what is held otherwise, since */
+	int64_t before_mono_ns, oldest_mono_ns; /* messages held since before that are released; oldest: of the rest */
 	struct job *done;
 };
 
@@ -272,7 +272,7 @@ void publications_release(void *bridge)
 	jobs_answer(b->host, r.done);
 	if (r.oldest_mono_ns == INT64_MAX)
 		return;
-	if (r.oldest_mono_ns <= r.before_mono_ns) /* no memory: not at once again */
+	if (r.oldest_mono_ns <= r.before_mono_ns) /* out of memory: not immediately again */
 		r.oldest_mono_ns = now - PUBLICATION_HOLD_DUR_NS / 2;
 	exec_timer_at(&b->release, r.oldest_mono_ns + PUBLICATION_HOLD_DUR_NS);
 }

@@ -14,7 +14,7 @@
 #include "rpc.h"
 #include "timeutil.h"
 
-#define CALL_DUR_NS (4500 * NS_PER_MS) /* before simd's own deadline, which knows no reason */
+#define CALL_DUR_NS (4500 * NS_PER_MS) /* less than simd's own deadline, whose error has no reason */
 
 static void hang_up(struct remote *r)
 {
@@ -37,7 +37,7 @@ static void answer(struct remote *r, int result, const char *why, const void *bo
 	r->pending = NULL;
 	free(r->request);
 	r->request = NULL;
-	atomic_store(&r->taken, false); /* the next one may come while this one is answered */
+	atomic_store(&r->taken, false); /* a new request may arrive during this answer */
 	(void)b->host->answer(b->host->ctx, p, result, why, body, size);
 }
 
@@ -74,7 +74,7 @@ static void on_ended(void *arg, int error, const char *why)
 	hang_up(r);
 }
 
-/* Whether it went well, a length, and a response or an error. As take() below. */
+/* Reads an answer: a byte for success, a length, and a response or an error. Returns as take(). */
 static ssize_t take_answer(struct remote *r, const uint8_t *data, size_t len, char *why, size_t why_size)
 {
 	void *body = r->bridge->services.body;
@@ -138,7 +138,7 @@ static ssize_t take(void *arg, const uint8_t *data, size_t len, char why[STREAM_
 	while (n > 0 && at < len) {
 		n = !r->greeted ? take_header(r, data + at, len - at, why, STREAM_WHY_MAX)
 		    : r->asking ? take_answer(r, data + at, len - at, why, STREAM_WHY_MAX)
-				: -EPROTO; /* nobody has asked */
+				: -EPROTO; /* no request is pending */
 		at += n > 0 ? (size_t)n : 0;
 	}
 	return n < 0 ? n : (ssize_t)at;
@@ -175,7 +175,7 @@ static void dial(struct remote *r, const struct address *at)
 		failed(r, e, "%s", why);
 }
 
-/* Who serves it: "rosrpc://host:port", which is http_uri_parse()'s but for its beginning. */
+/* Handles the service's address from the master: "rosrpc://host:port", parsed as an http URI. */
 static void on_found(void *arg, int e, struct xmlrpc_doc *d, const char *why)
 {
 	struct remote *r = arg;
@@ -192,7 +192,7 @@ static void on_found(void *arg, int e, struct xmlrpc_doc *d, const char *why)
 	} else if (!*text) {
 		failed(r, -ENOENT, "the master knows no node that offers it");
 	} else if (strcmp(text, r->bridge->rpc_uri) == 0) {
-		failed(r, -ELOOP, "this very bridge offers it");
+		failed(r, -ELOOP, "this bridge itself offers it");
 	} else if (strncmp(text, "rosrpc://", 9) != 0) {
 		failed(r, -EPROTO, "its address at the master, \"%.80s\", is not of the form rosrpc://host:port", text);
 	} else {
@@ -205,7 +205,7 @@ static void on_found(void *arg, int e, struct xmlrpc_doc *d, const char *why)
 	}
 }
 
-/* The connection of the request before is used again, unless the other side has ended it. */
+/* Sends the request. Reuses the previous request's connection, unless the peer has closed it. */
 static void on_asked(void *arg)
 {
 	struct remote *r = arg;
@@ -229,7 +229,7 @@ static void on_asked(void *arg)
 
 /* ---- from the host ---- */
 
-/* As it is sent, its length in front: malloc(). */
+/* Encodes a request with its length in front; free with free(). */
 static int encode(const struct remote *r, const void *request, size_t size, uint8_t **ret, size_t *ret_len)
 {
 	struct iovec iov[IOV_BUF_PIECES];
@@ -266,8 +266,8 @@ static void on_request(void *user, const void *request, size_t size, struct sim_
 		e = -EBUSY;
 	if (e < 0) {
 		free(data);
-		(void)b->host->answer(b->host->ctx, p, e, e == -ERANGE ? "a time of it is none in ROS 1" : NULL, NULL,
-				      0);
+		(void)b->host->answer(b->host->ctx, p, e, e == -ERANGE ? "a time in it is not valid in ROS 1" : NULL,
+				      NULL, 0);
 		return;
 	}
 	r->pending = p;

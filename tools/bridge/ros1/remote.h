@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Services of other nodes, which the rig offers to the clients of simd: the option "call". Who serves one is asked of the master; its
- * connection is kept for the next request. simd asks one at a time. Thread: the loop's, but for what says otherwise.
+ * Services of other nodes, offered by the rig to the clients of simd: the option "call". The master is asked which node
+ * offers one; its connection is kept for the next request. simd sends one request at a time. Thread: the loop's, unless
+ * stated otherwise.
  */
 #ifndef REMOTE_H
 #define REMOTE_H
@@ -20,16 +21,17 @@ struct remote {
 	struct sim_bridge *bridge;
 	const struct topics_call *call;
 	struct service_type type;
-	bool served;       /* the host's */
-	atomic_bool taken; /* by a request; its three fields are then of who asks, and from `asked` on the loop's */
+	bool served; /* used by the host's thread */
+	/* a request is pending; its three fields belong to the requesting thread, and from `asking` on to the loop */
+	atomic_bool taken;
 	struct sim_pending *pending; /* NULL: no request */
-	uint8_t *request;            /* as it is sent: malloc() */
+	uint8_t *request;            /* as sent; free with free() */
 	size_t len;
 	struct exec_post asked;
-	bool asking; /* the loop has the request: before, nothing that ends a connection may answer it */
+	bool asking; /* the loop has the request; before that, the end of a connection must not answer it */
 	struct exec_timer due;
-	struct ask *ask;       /* of the master; NULL: it is not asked */
-	struct stream *stream; /* NULL: none */
+	struct ask *ask;       /* to the master; NULL: none */
+	struct stream *stream; /* NULL: not connected */
 	bool opened, greeted;
 };
 
@@ -38,11 +40,11 @@ struct remotes {
 	unsigned n; /* set by remotes_open() */
 };
 
-/* From the option. Errors are logged. Thread: the host's main one. */
+/* Reads the option. Errors are logged. Thread: the host's main one. */
 int remotes_open(struct sim_bridge *b);
-/* What is open is answered. The loop has ended. */
+/* Answers pending requests. Call after the loop has ended. */
 void remotes_close(struct sim_bridge *b);
-/* Offered from here on, or no more. Thread: the host's main one, or a lane's. */
+/* Offers the services, or withdraws them. Thread: the host's main one, or a lane's. */
 void remotes_serve(struct sim_bridge *b, bool on);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bridge_ros1: channels become topics of one node of ROS 1, which registers with a master and speaks XML-RPC and TCPROS by itself. This
- * file is the plug-in's table; see README.md for the others. The node lives from create() to destroy(); connecting registers it.
+ * bridge_ros1: channels become topics of one ROS 1 node, which registers with a master and speaks XML-RPC and TCPROS by
+ * itself. This file is the plug-in's table; see README.md for the others. The node exists from create() to destroy();
+ * connecting registers it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,8 +16,7 @@
 static const struct sim_bridge_option options[] = {
 	{ "node", "simd", "name of the node" },
 	{ "namespace", "/", "its namespace" },
-	{ "remap", "[]",
-	  "names that are others: [\"name:=other\", \"~private:=/global\", \"__name:=car\", \"__ns:=/rig\"]" },
+	{ "remap", "[]", "remapped names: [\"name:=other\", \"~private:=/global\", \"__name:=car\", \"__ns:=/rig\"]" },
 	{ "names", "automatic",
 	  "of channels that are no names of topics: automatic: /radar-0 goes out as /radar_0; strict: not at all" },
 	{ "listen", "", "address or name to listen at, 0.0.0.0: all; empty: ROS_HOSTNAME, ROS_IP, else loopback" },
@@ -29,7 +29,7 @@ static const struct sim_bridge_option options[] = {
 	  "true: with protobuf in its messages, as Apollo 1.0 to 3.0 has them, under Apollo's names of topics" },
 	TOPICS_OPTION_COMPAT,
 	{ "call", "{}", "services of other nodes for simd: {\"/lamp\": {\"type\": ..., \"service\": ...}}" },
-	{ "subscribe", "{}", "what comes in: {\"/topic\": {\"channel\": ..., \"type\": ...}}" },
+	{ "subscribe", "{}", "topics to subscribe to: {\"/topic\": {\"channel\": ..., \"type\": ...}}" },
 	{ NULL, NULL, NULL },
 };
 
@@ -146,7 +146,8 @@ static int ros1_reg(struct sim_bridge_registry *r)
 	int e = topics_register(r);
 
 	if (e >= 0 && SIM_BRIDGE_REG_HAS(r, add_service))
-		e = r->add_service(r->ctx, "*", "srv"); /* std_srvs, what ROS knows, and others by their fields */
+		/* std_srvs, other services known to ROS, and the rest by their fields */
+		e = r->add_service(r->ctx, "*", "srv");
 	return e;
 }
 

@@ -13,8 +13,8 @@
 #include "ros1.h"
 #include "rpc.h"
 
-#define OPEN_MAX     16u /* of a service with the host: what may wait at a provider, unless it has another limit */
-#define TURN_DUR_NS  INT64_C(5000000000) /* of a request, for its turn */
+#define OPEN_MAX     16u                 /* requests of a service that the host has; the provider's default limit */
+#define TURN_DUR_NS  INT64_C(5000000000) /* how long a request waits for its turn */
 #define PAUSE_DUR_NS INT64_C(10000000)
 #define TOO_MANY     "too many requests are unanswered"
 
@@ -68,7 +68,7 @@ void service_type_finish(struct service_type *t)
 	ros_text_destroy(t->made[1]);
 }
 
-/* ---- services ---- */
+/* ---- lifetime ---- */
 
 static void service_free(struct ros1_service *s)
 {
@@ -108,7 +108,7 @@ static void add_on_loop(void *arg)
 	s->bridge->services.n++;
 }
 
-/* 0, or why it cannot be one, with a sentence. */
+/* 0, or an error with a reason: the service cannot be offered in ROS. */
 static int service_open(struct ros1_service *s, const char *name, char *why, size_t why_size)
 {
 	struct sim_bridge *b = s->bridge;
@@ -119,7 +119,7 @@ static int service_open(struct ros1_service *s, const char *name, char *why, siz
 		return -ENOTSUP;
 	}
 	if (b->services.n >= SERVICES_MAX) {
-		snprintf(why, why_size, "there are %u", SERVICES_MAX);
+		snprintf(why, why_size, "at most %u services are possible", SERVICES_MAX);
 		return -ENOSPC;
 	}
 	snprintf(s->own, sizeof(s->own), "%s", name);
@@ -130,7 +130,7 @@ static int service_open(struct ros1_service *s, const char *name, char *why, siz
 		return r;
 	exec_call(b->x, add_on_loop, s);
 	if (s->gone)
-		snprintf(why, why_size, "another one is %.180s already", s->name);
+		snprintf(why, why_size, "another service is called %.180s already", s->name);
 	return s->gone ? -EEXIST : 0;
 }
 
@@ -163,10 +163,10 @@ static void finish_call(struct call *call);
 struct ending {
 	struct sim_bridge *bridge;
 	const char *own;
-	char name[NAMES_LEN + 1]; /* "": there was none */
+	char name[NAMES_LEN + 1]; /* "": not found */
 };
 
-/* Nothing is asked of it any more when this returns; what was asked is still answered. */
+/* Removes the service: after that no request is made of it; pending ones are still answered. */
 static void end_on_loop(void *arg)
 {
 	struct ending *e = arg;
@@ -245,7 +245,7 @@ static int encode(struct call *call, const void *response, size_t size)
 	return r < 0 ? r : at ? 0 : -ENOMEM;
 }
 
-/* As bytes: the response is gone when its callback returns. */
+/* Encodes the answer now: the response is valid only during the callback. */
 static void answer(struct call *call, int result, const char *why, const void *response, size_t size)
 {
 	int r = result < 0 ? result : encode(call, response, size);
@@ -257,7 +257,7 @@ static void answer(struct call *call, int result, const char *why, const void *r
 		call->out = caller_refusal(*why ? why : strerror(-r), &call->out_len);
 }
 
-/* From the host, on a thread of its own, or from inside call(). */
+/* Called by the host, on a thread of its own, or from inside call(). */
 static void on_answer(void *user, int result, const char *why, const void *response, size_t size)
 {
 	struct call *call = user;
@@ -280,7 +280,7 @@ static void call_free(struct call *call)
 	free(call);
 }
 
-/* To its caller, if that is still there. */
+/* Passes the answer to the caller, if it is still connected. */
 static void finish_call(struct call *call)
 {
 	call->service->bytes_out += call->out_len;
@@ -303,7 +303,7 @@ static void ask_host(struct call *call)
 		on_answer(call, r, strerror(-r), NULL, 0);
 }
 
-/* Those who wait have their turn, in order, or have waited for too long. Returns when to come again. */
+/* Starts waiting requests in order, and refuses those that waited too long. Returns when to call again. */
 static int64_t take_turns(struct ros1_service *s)
 {
 	int64_t now = exec_now(s->bridge->x);
@@ -327,7 +327,7 @@ static int64_t take_turns(struct ros1_service *s)
 	return s->n_open < OPEN_MAX && s->pause_mono_ns < call->until_mono_ns ? s->pause_mono_ns : call->until_mono_ns;
 }
 
-/* Its provider, or simbridge, has had enough: it comes to its turn again, before those that came later. */
+/* If the provider, or simbridge, was busy, queues the request again, before later ones. Returns whether it did. */
 static bool again(struct call *call)
 {
 	struct ros1_service *s = call->service;
@@ -354,7 +354,7 @@ static struct call *take_answered(struct services *all)
 	return list;
 }
 
-/* What the host has answered goes to the callers, and others have their turn. */
+/* Passes answers of the host to the callers, and starts waiting requests. */
 static void turn(void *arg)
 {
 	struct sim_bridge *b = arg;
@@ -419,11 +419,11 @@ int service_call(struct ros1_service *s, struct caller *c, const uint8_t *data, 
 		at = &(*at)->next;
 	*at = call;
 	*ret = call;
-	exec_post(&s->bridge->services.turn); /* for its turn */
+	exec_post(&s->bridge->services.turn); /* starts it, if it is its turn */
 	return 0;
 }
 
-/* ---- all of them ---- */
+/* ---- all services ---- */
 
 int services_init(struct sim_bridge *b)
 {
@@ -435,7 +435,7 @@ int services_init(struct sim_bridge *b)
 	return b->services.body ? 0 : -ENOMEM;
 }
 
-/* The host has withdrawn them all; answers that nobody waits for may be left. */
+/* The host has withdrawn all services; frees answers whose callers are gone. */
 void services_finish(struct sim_bridge *b)
 {
 	struct call *call = take_answered(&b->services);

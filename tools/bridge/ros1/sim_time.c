@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * use_sim_time: /clock of the other nodes drives simd's time source `ros2`. Of several publishers the one that was heard first is followed
- * until it is gone; never one of this simd: its bridges say in their header who they are.
+ * use_sim_time: /clock of other nodes drives simd's time source `ros2`. Of several publishers the first one heard is
+ * followed until it is gone; never one of this simd, whose bridges identify themselves in their headers.
  */
 #include "map_in.h"
 #include "ros1.h"

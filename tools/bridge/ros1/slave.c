@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The XML-RPC server of the node: what the master and other nodes ask it ("slave API"). Thread: the loop's.
- */
+/* The node's XML-RPC server: requests of the master and other nodes ("slave API"). Thread: the loop's. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +17,7 @@ struct asker {
 	struct sim_bridge *bridge;
 	struct stream *stream;
 	char peer[ROS1_TEXT_MAX];
-	bool waits; /* an answer waits to be read: nothing more is taken */
+	bool waits; /* the last answer is not sent completely: nothing is read */
 };
 
 /* ---- answers ---- */
@@ -195,7 +193,7 @@ static void outbound_info(struct sim_bridge *b, struct xmlrpc_writer *w)
 			connection(w, s->id, s->node, "o", p->name, s->peer);
 }
 
-/* Of publishers ROS' tools want the URI, where the name of the node is. */
+/* ROS's tools expect the URI of a publisher where the node's name would be. */
 static void inbound_info(struct sim_bridge *b, struct xmlrpc_writer *w)
 {
 	for (unsigned i = 0; i < b->links.n; i++)
@@ -284,7 +282,7 @@ static void call(struct sim_bridge *b, const struct xmlrpc_doc *d, struct xmlrpc
 		answer_int(w, -1, "arguments are missing", 0);
 	else
 		methods[i].fn(b, d->params, w);
-	(void)xmlrpc_end(w); /* its error stays in w */
+	(void)xmlrpc_end(w); /* its error is kept in w */
 }
 
 void slave_answer(struct sim_bridge *b, const struct xmlrpc_doc *d, struct xmlrpc_writer *w)
@@ -324,7 +322,7 @@ static void on_room(void *arg)
 	stream_pause(a->stream, false);
 }
 
-/* A response. Negative: the connection is to end. */
+/* Sends a response. Negative: end the connection. */
 static int respond(struct asker *a, int status, const struct xmlrpc_writer *w, bool keep_alive)
 {
 	char head[512];
@@ -360,7 +358,7 @@ static int answer(struct asker *a, const struct http_message *m)
 	return r;
 }
 
-/* What is whole is answered, one after the other, when the answer before is out. */
+/* Answers complete requests one after the other, each once the previous answer is sent. */
 static ssize_t take(void *arg, const uint8_t *data, size_t len, char why[STREAM_WHY_MAX])
 {
 	struct asker *a = arg;

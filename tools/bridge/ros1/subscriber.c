@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A connection on the port of TCPROS, and one on which a topic is sent: see publication.h. Thread: the loop's, but for what says otherwise there. */
+/*
+ * A connection to the TCPROS port, and one on which a topic is sent: see publication.h. Thread: the loop's, unless
+ * stated otherwise there.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +12,7 @@
 #include "ros1.h"
 #include "timeutil.h"
 
-#define TURN_MESSAGES 64 /* that are sent before others have their turn */
+#define TURN_MESSAGES 64 /* sent before other work runs */
 
 static void item_done(void *arg, const struct outbox_item *i, int result)
 {
@@ -32,7 +35,7 @@ void subscriber_put(struct subscriber *s, struct message *m)
 		exec_post(&s->wake);
 }
 
-/* The pieces of the message that are still to be sent. */
+/* The unsent pieces of the message, from byte `at` on. */
 static unsigned rest_of(const struct message *m, size_t at, struct iovec iov[MESSAGE_IOV])
 {
 	unsigned n = 0;
@@ -58,7 +61,7 @@ static void drop_item(struct subscriber *s, int result)
 	s->at = 0;
 }
 
-/* As far as the socket takes it. */
+/* Sends as much as the socket takes. */
 static void pump(void *arg)
 {
 	struct subscriber *s = arg;
@@ -85,7 +88,7 @@ void subscriber_end(struct subscriber *s)
 	struct publication *p = s->publication;
 
 	if (p) {
-		pump(s); /* what the socket still takes */
+		pump(s); /* sends what the socket still takes */
 		pthread_mutex_lock(&p->lock);
 		atomic_fetch_sub(&p->n_subscribers, 1);
 		list_remove(&s->link);
@@ -112,7 +115,7 @@ static void on_ended(void *arg, int error, const char *why)
 	subscriber_end(s);
 }
 
-/* An answer that says why, and the end. */
+/* Sends the reason and ends the connection. */
 static void refuse(struct subscriber *s, const char *why)
 {
 	struct tcpros_writer w = { .data = NULL };
@@ -122,10 +125,10 @@ static void refuse(struct subscriber *s, const char *why)
 	if (tcpros_end(&w) == 0)
 		(void)stream_send(s->stream, w.data, w.len);
 	tcpros_writer_finish(&w);
-	stream_end(s->stream, NS_PER_S); /* so that it can read that */
+	stream_end(s->stream, NS_PER_S); /* time for the peer to read it */
 }
 
-/* Its header is whole. */
+/* Handles the complete header. */
 static void greeted(struct subscriber *s, const struct tcpros_header *h)
 {
 	char topic[ROS1_TEXT_MAX], why[512];
@@ -145,7 +148,7 @@ static void greeted(struct subscriber *s, const struct tcpros_header *h)
 	log_peer(s->bridge, "%s: subscriber %s (%s)", topic, s->node, s->peer);
 }
 
-/* It asks for a service: somebody else has the connection, and what follows. */
+/* The header asks for a service: hands the connection to caller.c. */
 static ssize_t hand_over(struct subscriber *s, const struct tcpros_header *h)
 {
 	if (!caller_take_over(s->bridge, s->stream, s->peer, h))
@@ -155,7 +158,7 @@ static ssize_t hand_over(struct subscriber *s, const struct tcpros_header *h)
 	return (ssize_t)h->total;
 }
 
-/* After its header it has nothing to say. */
+/* After its header a subscriber must not send anything. */
 static ssize_t take(void *arg, const uint8_t *data, size_t len, char why[STREAM_WHY_MAX])
 {
 	struct subscriber *s = arg;

@@ -17,7 +17,7 @@
 
 /* ---- links ---- */
 
-/* It is no publisher any more, or nobody wants its messages. */
+/* The publisher is gone, or its messages are not wanted any longer. */
 static void drop(struct link *l)
 {
 	struct link **at = &l->subscription->list;
@@ -87,7 +87,7 @@ static void on_place(void *arg, int r, struct xmlrpc_doc *d, const char *why)
 		not_read(l, text);
 }
 
-/* Ask for the place where it sends. */
+/* Asks the publisher for its TCPROS address. */
 static void make(void *arg)
 {
 	struct link *l = arg;
@@ -226,7 +226,9 @@ void subscriptions_report(const struct sim_bridge *b, char *text, size_t size)
 	}
 }
 
-/* Its publishers are asked for its type, whether somebody listens or not: the channel is not offered before. */
+/*
+ * Subscribes until a publisher gives the type, whether or not the channel has subscribers: it cannot be offered before.
+ */
 static void wait_for_type(struct subscription *s)
 {
 	static const struct ros_type any = { .name = "*", .kind = "msg", .hash = "*", .definition = "" };

@@ -19,7 +19,7 @@ static void put_u32(uint8_t *p, uint32_t v)
 		p[i] = (uint8_t)(v >> 8 * i);
 }
 
-/* "GET ", "POST", "HTTP": as a length it would be more than a gigabyte. */
+/* Whether it is "GET ", "POST" or "HTTP": as a length that would be more than a gigabyte. */
 static bool is_http(const uint8_t *p)
 {
 	return memcmp(p, "GET ", 4) == 0 || memcmp(p, "POST", 4) == 0 || memcmp(p, "HTTP", 4) == 0 ||
@@ -62,11 +62,12 @@ int tcpros_parse(const void *data, size_t len, size_t max, struct tcpros_header 
 	if (len < 4)
 		return 0;
 	if (is_http(p))
-		return fail(-EPROTO, "HTTP where TCPROS belongs: the URI of the node and the port of TCPROS are two",
-			    why, why_size);
+		return fail(-EPROTO,
+			    "HTTP instead of TCPROS: the port of TCPROS is another than that of the node's URI", why,
+			    why_size);
 	total = tcpros_u32(p);
 	if (total > max)
-		return fail(-EMSGSIZE, "a TCPROS header that is too long, or no TCPROS", why, why_size);
+		return fail(-EMSGSIZE, "a TCPROS header that is too long, or not TCPROS", why, why_size);
 	if (len - 4 < total)
 		return 0;
 	ret->n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A channel and the topics that it becomes: opened, converted, sent. */
+/* A channel and the topics that it becomes: opening, converting, sending. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,10 @@
 #include "ros/ros_type.h"
 #include "ros1.h"
 
-/* Other nodes give the time, so we do not. That "*" in the rig lists /clock too is no mistake. */
+/*
+ * With use_sim_time other nodes give the time, so /clock is not sent. "*" in the rig includes /clock, so that is no
+ * error.
+ */
 static int time_comes_in(struct sim_bridge *b, const struct ros1_topic *t, char *why, size_t why_size)
 {
 	char clock[NAMES_LEN + 1];

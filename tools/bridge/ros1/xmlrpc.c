@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See xmlrpc.h. The parser is a stack of elements over expat; values lie in blocks that the document owns. */
+/* See xmlrpc.h. The parser is a stack of elements over expat; values are in blocks owned by the document. */
 #include "xmlrpc.h"
 
 #include <errno.h>
@@ -11,14 +11,14 @@
 
 /* ---- the tree ---- */
 
-struct block { /* of values and texts */
+struct block { /* memory for values and texts */
 	struct block *next;
 	size_t used, cap;
 	_Alignas(16) char at[];
 };
 
 struct document {
-	struct xmlrpc_doc doc; /* first: what callers have */
+	struct xmlrpc_doc doc; /* first member; returned to callers */
 	struct xmlrpc_value params;
 	struct block *blocks;
 };
@@ -37,14 +37,14 @@ enum element {
 	STRUCT,
 	MEMBER,
 	NAME,
-	SCALAR /* an element with a text, in a VALUE */
+	SCALAR /* an element with text, inside a VALUE */
 };
 
-/* What may stand in what. */
+/* The elements, and which may contain them. */
 static const struct {
 	const char *name;
 	enum element element;
-	unsigned in; /* a bit for each element */
+	unsigned in; /* bit set of possible parents */
 	enum xmlrpc_kind kind;
 } elements[] = {
 	{ "methodCall", CALL, 1u << NO_ELEMENT, 0 },
@@ -71,7 +71,7 @@ static const struct {
 };
 #define N_ELEMENTS (sizeof(elements) / sizeof(elements[0]))
 
-/* A value in a struct is three elements deep, in an array too. */
+/* A value in a struct is nested three elements deeper, and so is one in an array. */
 #define STACK_MAX (4 * XMLRPC_DEPTH_MAX + 8)
 
 struct parser {
@@ -80,14 +80,14 @@ struct parser {
 	enum element stack[STACK_MAX];
 	unsigned depth;
 	struct {
-		struct xmlrpc_value *v, *last; /* last of its children */
-		bool typed;                    /* an element has said what it is */
-		bool named;                    /* the name of the member that comes next is `name` */
+		struct xmlrpc_value *v, *last; /* last child */
+		bool typed;                    /* its type element was seen */
+		bool named;                    /* `name` is the name of the next member */
 		const char *name;
-	} open[XMLRPC_DEPTH_MAX + 1]; /* values; the first is that of the parameters */
+	} open[XMLRPC_DEPTH_MAX + 1]; /* open values; the first one is the list of parameters */
 	unsigned n_open, n_values;
-	enum xmlrpc_kind kind; /* of the scalar */
-	char *text;            /* of the element that is being read */
+	enum xmlrpc_kind kind; /* of the current scalar */
+	char *text;            /* text of the current element */
 	size_t len, room;
 	int err;
 	char *why;
@@ -143,7 +143,7 @@ static void value_begin(struct parser *p)
 	struct xmlrpc_value *v, *up = p->open[p->n_open - 1].v;
 
 	if (p->n_open > XMLRPC_DEPTH_MAX || p->n_values++ >= XMLRPC_VALUES_MAX) {
-		fail(p, -EMSGSIZE, "too many values, or too deep in one another");
+		fail(p, -EMSGSIZE, "too many values, or nested too deep");
 		return;
 	}
 	v = allocate(p, sizeof(*v));
@@ -163,7 +163,7 @@ static void value_begin(struct parser *p)
 	p->open[p->n_open++].v = v;
 }
 
-/* The text of a number, without what is around it: NUL-terminated, or empty. */
+/* Text of a number without surrounding blanks: NUL-terminated, or empty. */
 static void number_text(const struct parser *p, char out[64])
 {
 	const char *s = p->text, *end = s + p->len;
@@ -318,7 +318,7 @@ static int parse(struct parser *p, const char *text, size_t len)
 	if (!p->err && d->doc.kind == XMLRPC_CALL && !d->doc.method[0])
 		fail(p, -EBADMSG, "a call without a method");
 	if (!p->err && d->doc.kind != XMLRPC_CALL && d->params.n != 1)
-		fail(p, -EBADMSG, "a response that has not one value");
+		fail(p, -EBADMSG, "a response without exactly one value");
 	return p->err;
 }
 
@@ -334,7 +334,7 @@ int xmlrpc_parse(const char *text, size_t len, struct xmlrpc_doc **ret, char *wh
 	}
 	p.d = calloc(1, sizeof(*p.d));
 	p.expat = XML_ParserCreate(NULL);
-	/* expat turns other encodings into UTF-8, which may take three bytes for one */
+	/* expat converts other encodings to UTF-8, where one byte may become three */
 	p.room = 3 * len + 1 < XMLRPC_BYTES_MAX ? 3 * len + 1 : XMLRPC_BYTES_MAX;
 	p.text = malloc(p.room);
 	if (p.d && p.expat && p.text) {

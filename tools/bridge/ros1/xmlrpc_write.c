@@ -33,7 +33,7 @@ static void add(struct xmlrpc_writer *w, const char *s)
 	add_bytes(w, s, strlen(s));
 }
 
-/* Length of the UTF-8 character at s, as XML takes it; 0: it is none. */
+/* Length of the UTF-8 character at s, if XML allows it; 0: not allowed. */
 static size_t character(const unsigned char *s)
 {
 	uint32_t c = s[0], n = c < 0x80                ? 1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the server says: messages of topics that were asked for, requests, its complaints; whole or in fragments, as JSON or CBOR. What it should
- * not say is refused with a line in the log, ever more rarely, and nothing else. Thread: the link's.
+ * What the server sends: messages of subscribed topics, requests, status; whole or in fragments, as JSON or CBOR.
+ * Anything unexpected is dropped, and logged with decreasing frequency. Thread: the link's.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ __attribute__((format(printf, 2, 3))) static void refuse(struct sim_bridge *b, c
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
-	log_warn(b, "the server sends what is not understood: %s (%llu so far)", why, (unsigned long long)b->n_refused);
+	log_warn(b, "the server sends an invalid operation: %s (%llu so far)", why, (unsigned long long)b->n_refused);
 }
 
 bool rosbridge_text(struct sim_dec *d, const char *name, char *ret, size_t size)
@@ -60,7 +60,7 @@ static void take_one(struct rosbridge_in *in, struct sim_dec *d, size_t len, boo
 	} else {
 		topic_in_take_from(&in->in, d, len);
 	}
-	d->err = 0; /* it is told; others may read the same message */
+	d->err = 0; /* it was reported; other subscriptions may read the same message */
 	sim_dec_end(d);
 }
 
@@ -88,7 +88,7 @@ static void on_publish(struct sim_bridge *b, const char *data, size_t len, bool 
 
 		if (strcmp(in->in.name, topic) != 0 || atomic_load(&in->connection) != connection)
 			continue;
-		begin(b, data, len, binary); /* from its beginning for each */
+		begin(b, data, len, binary); /* each subscription reads from the beginning */
 		take_one(in, &b->reader.dec, len, binary);
 	}
 }
@@ -107,7 +107,7 @@ void rosbridge_forget_parts(struct sim_bridge *b)
 		forget(&b->part[i]);
 }
 
-/* The message of that id; else a place for it, if need be that of the one that has waited longest. */
+/* Finds the message with that id, or an unused entry, or reuses that of the oldest incomplete message. */
 static struct part *find_part(struct sim_bridge *b, const char *id, uint32_t total)
 {
 	struct part *oldest = &b->part[0];
@@ -118,14 +118,14 @@ static struct part *find_part(struct sim_bridge *b, const char *id, uint32_t tot
 	for (unsigned i = 0; i < ROSBRIDGE_PARTS_MAX; i++)
 		oldest = b->part[i].turn < oldest->turn ? &b->part[i] : oldest;
 	if (oldest->total)
-		refuse(b, "fragments of \"%.40s\" do not come to an end", oldest->id);
+		refuse(b, "fragments of \"%.40s\" are incomplete: dropped", oldest->id);
 	forget(oldest);
 	oldest->total = total;
 	snprintf(oldest->id, sizeof(oldest->id), "%s", id);
 	return oldest;
 }
 
-/* 1: the message is whole. */
+/* Appends a fragment. Returns 1 if the message is complete. */
 static int add_part(struct sim_bridge *b, struct part *p, const char *data, size_t n)
 {
 	char *more = p->len + n <= ROSBRIDGE_IN_MAX ? realloc(p->data, p->len + n + 1) : NULL;
@@ -170,7 +170,7 @@ static void on_fragment(struct sim_bridge *b)
 	free(whole.data);
 }
 
-/* ---- what it says of itself ---- */
+/* ---- status messages ---- */
 
 static void on_status(struct sim_bridge *b)
 {
@@ -230,5 +230,6 @@ void rosbridge_take(struct sim_bridge *b, const char *data, size_t len, bool bin
 		refuse(b, "a message without \"op\"");
 	else
 		refuse(b, "no %s object: %s", binary ? "CBOR" : "JSON",
-		       b->reader.dec.err == -EMSGSIZE ? "it is too deep, or has too many fields" : "it is malformed");
+		       b->reader.dec.err == -EMSGSIZE ? "it is nested too deep, or has too many fields"
+						      : "it is malformed");
 }

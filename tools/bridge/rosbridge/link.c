@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The connection to the server. Its thread runs all of libwebsockets: it connects, sends what is in the outbox, reads, and gives up a server that
- * stopped. Others only wake it.
+ * The connection to the server. Its thread runs all of libwebsockets: it connects, sends what is in the outbox, reads,
+ * and gives up an unresponsive server. Other threads only wake it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #include "rosbridge.h"
 
 #define TICK_US     50000
-#define REPORT_MS   10000 /* of what was dropped; a second after the first */
-#define PIECES_TURN 16    /* that are sent before something is read */
+#define REPORT_MS   10000 /* between reports of dropped messages; the first after a second */
+#define PIECES_TURN 16    /* sent before anything is read */
 
 static void report(struct sim_bridge *b, enum sim_bridge_status status, const char *text)
 {
@@ -30,7 +30,7 @@ void rosbridge_link_wake(struct sim_bridge *b)
 	pthread_mutex_unlock(&b->context_lock);
 }
 
-/* The first reason is the one that is told. */
+/* Ends the connection; the first reason is the one reported. */
 __attribute__((format(printf, 2, 3))) static void give_up(struct sim_bridge *b, const char *fmt, ...)
 {
 	va_list ap;
@@ -43,7 +43,7 @@ __attribute__((format(printf, 2, 3))) static void give_up(struct sim_bridge *b, 
 	va_end(ap);
 }
 
-/* ---- what goes out ---- */
+/* ---- sending ---- */
 
 static int write_piece(struct sim_bridge *b, bool *ret_more)
 {
@@ -71,7 +71,7 @@ static bool has_more(struct sim_bridge *b)
 	return b->sending.item || b->ping || !outbox_rest(&b->outbox);
 }
 
-/* 0, or -1: libwebsockets closes the connection. */
+/* Returns 0, or -1, with which libwebsockets closes the connection. */
 static int on_writable(struct sim_bridge *b)
 {
 	bool more = true;
@@ -96,7 +96,7 @@ static int on_writable(struct sim_bridge *b)
 	return 0;
 }
 
-/* ---- what comes in ---- */
+/* ---- receiving ---- */
 
 static bool make_room(struct reading *r, size_t n)
 {
@@ -148,7 +148,7 @@ static void on_close_frame(struct sim_bridge *b, const uint8_t *data, size_t n)
 		*c = *c < ' ' || *c > '~' ? '?' : *c;
 	give_up(b, "it has closed the connection (%u%s%s)%s", code, code == 1009 ? ", message too big" : "", text,
 		code == 1009 ? "; see fragment_size" : "");
-	b->over = false; /* libwebsockets answers it first */
+	b->over = false; /* libwebsockets sends its close frame first */
 }
 
 /* ---- time-outs ---- */
@@ -199,7 +199,7 @@ static void look_at_stop(struct sim_bridge *b)
 		b->over = true;
 }
 
-/* The time in which this thread did not run is none in which the server took nothing. */
+/* Time in which this thread did not run does not count against the server. */
 static void forgive(struct sim_bridge *b, int64_t now)
 {
 	int64_t late_ms = now - b->tick_mono_ms - 2 * TICK_US / 1000;
@@ -225,7 +225,7 @@ static void on_tick(lws_sorted_usec_list_t *sul)
 	else if (b->connected)
 		look_at_connected(b, now);
 	else if (now - b->begun_mono_ms > b->connect_ms)
-		give_up(b, "no answer as of a WebSocket server within %ld ms", b->connect_ms);
+		give_up(b, "no answer of a WebSocket server within %ld ms", b->connect_ms);
 	lws_sul_schedule(b->context, 0, &b->tick, on_tick, TICK_US);
 }
 
@@ -256,16 +256,15 @@ static void on_woken(struct sim_bridge *b)
 		lws_callback_on_writable(b->wsi);
 }
 
-/* Why there is no connection, out of the words that libwebsockets has for it. */
+/* Translates libwebsockets' message to the reason why there is no connection. */
 static void on_failed(struct sim_bridge *b, const char *text, size_t n)
 {
 	static const char *const words[][2] = {
-		{ "HS: ", "it answers otherwise than a WebSocket server: no rosbridge server is there" },
-		{ "read failed", "it has closed the connection before it answered: no rosbridge server is there" },
-		{ "Closed before conn",
-		  "it has closed the connection before it answered: no rosbridge server is there" },
-		{ "Unable to connect", "nobody answers; is the rosbridge server running?" },
-		{ "conn fail", "nobody answers; is the rosbridge server running?" },
+		{ "HS: ", "it does not answer like a WebSocket server: not a rosbridge server" },
+		{ "read failed", "it has closed the connection before it answered: not a rosbridge server" },
+		{ "Closed before conn", "it has closed the connection before it answered: not a rosbridge server" },
+		{ "Unable to connect", "no answer; is the rosbridge server running?" },
+		{ "conn fail", "no answer; is the rosbridge server running?" },
 		{ "connect S", "TLS fails: is the port that of wss?" },
 		{ "ipv6 lws_getaddrinfo46 failed", "its name is not known" },
 	};
@@ -280,7 +279,7 @@ static void on_failed(struct sim_bridge *b, const char *text, size_t n)
 		give_up(b, "%.*s", (int)n, text);
 }
 
-/* What OpenSSL has found wrong ends the connection anyway. */
+/* Stores OpenSSL's verification error as the reason; OpenSSL ends the connection anyway. */
 static void on_certificate(struct sim_bridge *b, X509_STORE_CTX *c, bool ok)
 {
 	if (!ok)
@@ -358,7 +357,7 @@ static int begin(struct sim_bridge *b)
 	};
 	struct lws_context *c;
 
-	lws_set_log_level(0, NULL); /* what matters comes as a reason */
+	lws_set_log_level(0, NULL); /* failures are reported as reasons instead */
 	c = lws_create_context(&info);
 
 	if (!c) {
@@ -432,11 +431,11 @@ int rosbridge_link_open(struct sim_bridge *b)
 
 	rosbridge_link_join(b);
 	atomic_store(&b->stop, false);
-	b->over = b->closing = b->ping = false; /* nobody else is there yet */
+	b->over = b->closing = b->ping = false; /* no other thread runs yet */
 	b->asked_mono_ms = b->report_mono_ms = 0;
 	b->why[0] = '\0';
 	b->reading.len = 0;
-	b->reading.too_long = true; /* until something begins */
+	b->reading.too_long = true; /* ignore data before the first beginning of a message */
 	report(b, SIM_BRIDGE_CONNECTING, "");
 	r = -pthread_create(&b->thread, NULL, link_main, b);
 	b->running = r == 0;

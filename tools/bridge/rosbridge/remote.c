@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Services of the server's graph for the clients of simd: the option "call". A request goes out as call_service under an id of ours, the
- * service_response with that id is its answer; simd asks one at a time of each. What has none in time, or when the connection
- * ends, is answered with the reason. Thread: requests on the host's, all else on the link's.
+ * The option "call": services of the server's graph, offered to the clients of simd. A request is sent as call_service
+ * with an id of ours; the service_response with that id is its answer. simd sends one request at a time to each. A
+ * request without an answer in time, or at the end of the connection, fails with a reason. Thread: requests on the
+ * host's, the rest on the link's.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,9 +14,9 @@
 #include "generic.h"
 #include "rosbridge.h"
 
-#define CALL_MS 4500 /* before simd's own deadline, which knows no reason */
+#define CALL_MS 4500 /* less than simd's own deadline, whose error has no reason */
 
-/* Takes p. */
+/* Logs the failure and answers p with it. */
 static void answer(struct sim_bridge *b, const struct remote *r, struct sim_pending *p, int result, const char *why)
 {
 	char text[400];
@@ -28,7 +29,7 @@ static void answer(struct sim_bridge *b, const struct remote *r, struct sim_pend
 
 /* ---- requests ---- */
 
-/* Under the lock, so that none is queued for the next connection. */
+/* Sends the request. Caller holds the lock, so that it cannot be queued for the next connection. */
 static int ask(struct sim_bridge *b, struct remote *r, struct sim_pending *p, struct iov_buf *args)
 {
 	char head[ROSBRIDGE_HEAD_MAX];
@@ -65,7 +66,7 @@ static void on_request(void *user, const void *request, size_t size, struct sim_
 		return;
 	answer(b, r, p, e,
 	       e == -ENOTCONN ? "there is no connection"
-	       : e == -ERANGE ? "a time of the request is none in ROS"
+	       : e == -ERANGE ? "a time in the request is not valid in ROS"
 			      : strerror(-e));
 }
 
@@ -82,7 +83,7 @@ static struct sim_pending *take(struct sim_bridge *b, struct remote *r)
 	return p;
 }
 
-/* Who waits for that id; NULL: nobody. */
+/* The call with that id, or NULL. */
 static struct remote *find(struct sim_bridge *b, const char *id)
 {
 	struct remote *r = NULL;
@@ -108,7 +109,7 @@ static int read_values(struct sim_dec *d, const struct sim_type *t, void *body, 
 	return r == -ENOBUFS ? -EMSGSIZE : r;
 }
 
-/* As the protocol has it: result, and values; of one that failed these are a text, or an object that says nothing. */
+/* Reads result and values; of a failed call values is a text, or an object without information. */
 static int read_answer(struct sim_dec *d, const struct remote *r, void *body, size_t *ret_size, char why[300])
 {
 	bool has = sim_dec_has(d, "result"), result = sim_dec_bool(d, "result");
@@ -117,13 +118,13 @@ static int read_answer(struct sim_dec *d, const struct remote *r, void *body, si
 	if (e == 0 && !result) {
 		(void)rosbridge_text(d, "values", why, 300);
 		if (!*why)
-			snprintf(why, 300, "it failed, and does not say why");
+			snprintf(why, 300, "it failed without a reason");
 		return -EREMOTEIO;
 	}
 	if (e == 0)
 		e = read_values(d, r->call->sim->response, body, ret_size);
 	if (e < 0)
-		snprintf(why, 300, "its answer is not one of %.80s: %s", r->call->sim->name, topics_reason(e));
+		snprintf(why, 300, "its answer is not a valid %.80s: %s", r->call->sim->name, topics_reason(e));
 	return e;
 }
 
@@ -147,7 +148,7 @@ bool remotes_take(struct sim_bridge *b, struct sim_dec *d, const char *id)
 	return true;
 }
 
-/* ---- those that stay without ---- */
+/* ---- calls without an answer ---- */
 
 void remotes_look(struct sim_bridge *b, int64_t now_mono_ms)
 {

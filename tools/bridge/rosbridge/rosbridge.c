@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bridge_rosbridge: channels go to a rosbridge server, over WebSocket, which publishes them in its ROS graph. This file is the plug-in's
- * table; see README.md for the others.
+ * bridge_rosbridge: sends channels over WebSocket to a rosbridge server, which publishes them in its ROS graph. This
+ * file is the plug-in's table; see README.md for the others.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static const struct sim_bridge_option options[] = {
 	  "1.8: messages as from autoware_msgs 1.8.0 on; 1.7: before, a TrafficLightGroup without predictions" },
 	TOPICS_OPTION_COMPAT,
 	{ "call", "{}", "services of the server for simd: {\"/lamp\": {\"type\": ..., \"service\": ...}}" },
-	{ "subscribe", "{}", "what comes in: {\"/topic\": {\"type\": ..., \"channel\": ...}}" },
+	{ "subscribe", "{}", "topics to subscribe to: {\"/topic\": {\"type\": ..., \"channel\": ...}}" },
 	{ NULL, NULL, NULL },
 };
 
@@ -97,7 +97,7 @@ static int read_numbers(struct sim_bridge *b)
 	return connect < 0 || stall < 0 || bound < 0 || size < 0 ? -EINVAL : 0;
 }
 
-/* The operation, of the rig's fields. */
+/* Makes the "auth" operation from the rig's fields. */
 static int read_auth(struct sim_bridge *b)
 {
 	static const char *const keys[] = { "mac", "client", "dest", "rand", "t", "level", "end" };
@@ -128,7 +128,7 @@ static int read_options(struct sim_bridge *b)
 	static const char *const autoware[] = { "1.8", "1.7", NULL };
 	static const char *const names[] = { "automatic", "strict", NULL };
 	static const char *const full[] = { "drop", "wait", NULL };
-	static const char *const nans[] = { "NaN", "null", NULL }; /* as enum json_nan */
+	static const char *const nans[] = { "NaN", "null", NULL }; /* in the order of enum json_nan */
 	int flavour = bridge_option_word(b->host, "flavour", flavours, "one of ros2, ros, apollo");
 	int naming = bridge_option_word(b->host, "names", names, "one of automatic, strict");
 	int when = bridge_option_word(b->host, "when_full", full, "one of drop, wait");
@@ -272,7 +272,7 @@ static int rosbridge_connect(struct sim_bridge *b, const char *connection)
 	struct rosbridge_server server = b->server;
 	int r;
 
-	rosbridge_link_join(b); /* it reads the address */
+	rosbridge_link_join(b); /* the link's thread reads the address */
 	r = read_connection(b, connection);
 	if (r < 0)
 		b->server = server;

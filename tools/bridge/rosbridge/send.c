@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What goes out, piece by piece: as it is, or, where it is longer than the server may take, as fragments, each an operation whose text is a part of
- * it. Thread: the link's.
+ * Sends messages piece by piece: whole, or, if longer than the server may accept, in fragments, each an operation that
+ * contains a part of the text. Thread: the link's.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static uint8_t byte_at(const struct sending *s, size_t at)
 	return ((const uint8_t *)s->piece[i].iov_base)[at];
 }
 
-/* The next bytes of the message: at most n, and no more than lie in one place. */
+/* The next contiguous bytes of the message, at most *n. */
 static const uint8_t *look(const struct sending *s, size_t *n)
 {
 	const struct iovec *v = &s->piece[s->at_piece];
@@ -47,7 +47,7 @@ static void done(void *bridge, const struct outbox_item *i, int result)
 
 const struct outbox_ops rosbridge_outbox_ops = { .done = done };
 
-/* A message is an operation, whose fields end with the body. */
+/* Takes the next message: an operation whose last field is the body. */
 static bool begin(struct sim_bridge *b)
 {
 	struct sending *s = &b->sending;
@@ -104,7 +104,7 @@ static size_t fill_plain(struct sending *s, uint8_t *to, size_t room)
 
 /* ---- fragments ---- */
 
-/* Where part i begins: at i times the size, or up to three bytes before it, so that no character is cut. */
+/* Start of part i: i * size, or up to three bytes before it, so that no UTF-8 character is split. */
 static size_t cut(const struct sending *s, size_t size, size_t i)
 {
 	size_t at = i * size;
@@ -116,7 +116,7 @@ static size_t cut(const struct sending *s, size_t size, size_t i)
 	return at;
 }
 
-#define PART_ROOM 160u /* what stands before and behind the text of a fragment */
+#define PART_ROOM 160u /* room for the text of a fragment's operation around the data */
 
 static size_t escape(uint8_t *to, const uint8_t *from, size_t n)
 {
@@ -130,7 +130,7 @@ static size_t escape(uint8_t *to, const uint8_t *from, size_t n)
 	return at;
 }
 
-/* A message of WebSocket for each part. Of what has come to an end the next call begins the next. */
+/* Each part is one WebSocket message. After the end of a part the next call begins the next one. */
 static size_t fill_part(struct sim_bridge *b, uint8_t *to, size_t room, bool *ret_last)
 {
 	struct sending *s = &b->sending;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Services of simd for the clients of the server: each is advertised there; a call_service gets one service_response. Thread: the
- * host's for what there is and for answers, the link's for requests.
+ * Services of simd for the server's clients: each is advertised there; each call_service gets one service_response.
+ * Thread: the host's for services and answers, the link's for requests.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,17 +17,17 @@ struct rosbridge_service {
 	struct rosbridge_service *next;
 	char *name;
 	const struct sim_service_type *type;
-	unsigned connection; /* that has heard of it */
+	unsigned connection; /* on which it is advertised */
 };
 
-struct request { /* that waits for its answer */
+struct request { /* waits for its answer */
 	struct sim_bridge *bridge;
 	unsigned connection;
-	const struct sim_type *response; /* counted */
+	const struct sim_type *response; /* reference-counted */
 	char id[ROSBRIDGE_ID_MAX], service[TOPIC_NAME_MAX + 1];
 };
 
-/* ---- what there is ---- */
+/* ---- available services ---- */
 
 static int check(struct sim_bridge *b, const char *name, const struct sim_service_type *type, char *why, size_t size)
 {
@@ -142,7 +142,7 @@ int rosbridge_encode(struct sim_bridge *b, const struct sim_type *t, const void 
 	return r;
 }
 
-/* The response; for who has no errors of services, false and why. */
+/* Sends the response. (ROS services have no errors: a refused request gets false and the reason.) */
 static void respond(struct sim_bridge *b, const char *id, const char *service, bool result, struct iov_buf *values)
 {
 	char head[ROSBRIDGE_ID_MAX * 2 + ROSBRIDGE_HEAD_MAX], escaped[ROSBRIDGE_ID_MAX * 2];
@@ -179,7 +179,7 @@ static void refuse(struct sim_bridge *b, const char *id, const char *service, co
 	respond(b, id, service, false, values);
 }
 
-/* As of sim_answer_fn. */
+/* A sim_answer_fn. */
 static void on_answer(void *user, int result, const char *why, const void *response, size_t size)
 {
 	struct request *q = user;
@@ -211,7 +211,7 @@ static int read_request(struct sim_dec *d, const struct sim_type *t, void *body,
 	return d->err ? d->err : r;
 }
 
-/* services_lock is held: the type stays. */
+/* Caller holds services_lock, which keeps the type valid. */
 static int call(struct sim_bridge *b, struct rosbridge_service *s, struct sim_dec *d, struct request *q)
 {
 	void *body = aligned_alloc(64, SIM_SERVICE_BODY_MAX);
@@ -245,7 +245,7 @@ void rosbridge_serve(struct sim_bridge *b, struct sim_dec *d, const char *id)
 	pthread_mutex_unlock(&b->services_lock);
 	if (r == 0)
 		return;
-	if (r == -ENOENT) /* it has gone, and the server knows */
+	if (r == -ENOENT) /* removed; the server has been notified */
 		say_bad(b, q->service, "it is not offered");
 	else
 		refuse(b, q->id, q->service, q->response,

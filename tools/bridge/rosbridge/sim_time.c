@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * use_sim_time: /clock of the server's graph drives simd's time source `ros2`. A server does not say who has published, nor that
- * nobody does any more: what comes is taken, and the clock is gone when the connection is. Thread: the link's.
+ * use_sim_time: /clock of the server's graph drives simd's time source `ros2`. A server tells neither who has published
+ * nor when the last publisher is gone: every message is accepted, and the clock is lost with the connection. Thread:
+ * the link's.
  */
 #include <errno.h>
 #include <stdio.h>

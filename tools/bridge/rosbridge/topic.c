@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Topics on their way out: said to the server, converted, queued. And those that are asked for. */
+/* Outgoing topics: advertised, converted, queued. And subscriptions. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ int rosbridge_say(struct sim_bridge *b, enum outbox_place place, const char *tex
 	int r = outbox_say(&b->outbox, place, text, strlen(text), body, body ? body->total : 0);
 
 	if (r < 0)
-		log_error(b, "the server is not told what it should be: %s: %.100s", strerror(-r), text);
+		log_error(b, "cannot send to the server: %s: %.100s", strerror(-r), text);
 	else
 		rosbridge_link_wake(b);
 	return r < 0 ? r : 0;
@@ -33,7 +33,7 @@ void rosbridge_type_name(const struct sim_bridge *b, const struct ros_type *t, c
 
 /* ---- out ---- */
 
-/* Time and what is to be done are of use only while they are new. */
+/* Whether messages are useful only while new: time and commands. */
 static bool is_urgent(const char *type)
 {
 	static const char *const types[] = { "sim/Clock", "sim/VehicleControl", "sim/VehicleState" };
@@ -45,7 +45,7 @@ static bool is_urgent(const char *type)
 	return len > 7 && strcmp(type + len - 7, "Command") == 0;
 }
 
-/* Announcements of a topic stay before its messages, or behind them. */
+/* Announcements of a topic keep their order with its messages. */
 static enum outbox_place place_of(const struct rosbridge_topic *t)
 {
 	return t->queue->options.urgent ? OUTBOX_URGENT : OUTBOX_LAST;
@@ -96,7 +96,7 @@ int rosbridge_topic_open(void *bridge, const struct sim_bridge_channel *ch, cons
 		snprintf(why, why_size, "\"queue\" must be a whole number from 1 to %u", OUTBOX_MAX);
 		r = -EINVAL;
 	}
-	/* that "*" in the rig lists /clock too is no mistake */
+	/* "*" in the rig includes /clock, so that is no error */
 	if (r == 0 && b->sim_time.on && strcmp(t->out.name, "/clock") == 0)
 		r = far_time_refuse(&t->out, "the server", why, why_size);
 	if (r == 0)
@@ -106,14 +106,15 @@ int rosbridge_topic_open(void *bridge, const struct sim_bridge_channel *ch, cons
 		return r;
 	}
 	latch = w->latch < 0 ? topic_is_tf_static(t->out.name) : w->latch > 0;
-	if (!latch && !t->out.static_frames) /* of these the last one stands, and nothing comes after it */
+	/* of a latched topic the last message counts, which must not be throttled */
+	if (!latch && !t->out.static_frames)
 		t->throttle_dur_ms = w->throttle_ms;
 	advertise(b, t, latch);
 	*ret = &t->out;
 	return 0;
 }
 
-/* JSON, all of which is the buffer's own: nothing of the slot is needed any more. */
+/* Encodes as JSON, entirely in the buffer: the slot is not needed any longer. */
 static int encode(struct sim_bridge *b, struct rosbridge_topic *t, const struct map_message *in, struct iov_buf **ret)
 {
 	struct iov_buf *o = topics_get_buf(&b->common);
@@ -150,7 +151,10 @@ static int encode_topic(struct sim_bridge *b, struct rosbridge_topic *t, const s
 	return r;
 }
 
-/* By the wall clock, as the server has it: a message before the next is due is left out. Several lanes may ask at once. */
+/*
+ * Throttles by the wall clock, as the server does: drops a message before the next is due. Called by several lanes at
+ * once.
+ */
 static bool is_due(struct rosbridge_topic *t)
 {
 	int64_t now = rosbridge_mono_ms(), due = atomic_load(&t->due_mono_ms), next;
@@ -163,7 +167,7 @@ static bool is_due(struct rosbridge_topic *t)
 	return atomic_compare_exchange_strong(&t->due_mono_ms, &due, next);
 }
 
-/* Converted side by side, queued in order. */
+/* Converts in parallel, queues in order. */
 int rosbridge_write(struct sim_bridge *b, struct sim_bridge_topic *t, const struct sim_message *m,
 		    struct sim_task *task)
 {

@@ -45,7 +45,7 @@ size_t frame_publish(const struct frame_dialect *d, const char *topic, uint32_t 
 	return n + sizeof(len);
 }
 
-/* Who is there instead. */
+/* Guesses which program sends data that is not of this protocol. */
 static int not_ours(const struct frame_dialect *d, const uint8_t *data, size_t n, char *why, size_t why_size)
 {
 	if (n >= 4 && memcmp(data, "HTTP", 4) == 0)
@@ -60,7 +60,7 @@ static int not_ours(const struct frame_dialect *d, const uint8_t *data, size_t n
 
 static int too_long(uint32_t len, char *why, size_t why_size)
 {
-	snprintf(why, why_size, "it sends the name of a topic of %u bytes; %u are possible", len, FRAME_TOPIC_MAX);
+	snprintf(why, why_size, "it sends a topic name of %u bytes; at most %u are allowed", len, FRAME_TOPIC_MAX);
 	return -EPROTO;
 }
 

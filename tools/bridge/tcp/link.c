@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL /* of the header alone: nothing is linked */
+#define XXH_INLINE_ALL /* from the header only: nothing to link */
 #include <xxhash.h>
 
 #include "stream.h"
 #include "thread.h"
 #include "timeutil.h"
 
-#define TURN_MESSAGES 64         /* that are sent before something is read */
-#define LINGER_DUR_NS (NS_PER_S) /* without progress, for what was sent last to arrive */
+#define TURN_MESSAGES 64         /* sent before anything is read */
+#define LINGER_DUR_NS (NS_PER_S) /* without progress, at the end, until the last data has been taken */
 #define BUFFER_MIN    (64u << 10)
 
 static void report(struct tcp_link *l, enum sim_bridge_status status, const char *text)
@@ -24,7 +24,7 @@ static void report(struct tcp_link *l, enum sim_bridge_status status, const char
 	l->ops->status(l->arg, status, text);
 }
 
-/* ---- what waits ---- */
+/* ---- queued messages ---- */
 
 static void item_done(void *arg, const struct outbox_item *i, int result)
 {
@@ -46,7 +46,7 @@ static bool points_elsewhere(const struct iov_buf *o)
 	return false;
 }
 
-/* The same bytes, none of which lie elsewhere. Takes o. NULL: no memory. */
+/* Returns a buffer with the same bytes that references none elsewhere. Takes ownership of o. NULL: no memory. */
 static struct iov_buf *own(struct tcp_link *l, struct iov_buf *o)
 {
 	struct iovec iov[IOV_BUF_PIECES];
@@ -86,7 +86,7 @@ int tcp_link_put(struct tcp_link *l, struct outbox_topic *t, struct iov_buf *o, 
 	return r;
 }
 
-/* ---- what is said; lock is held ---- */
+/* ---- announcing; caller holds lock ---- */
 
 static bool was_said(const struct tcp_link *l, uint64_t frame)
 {
@@ -152,7 +152,7 @@ void tcp_link_hold(struct tcp_link *l, struct outbox_topic *t, bool on)
 	exec_post(&l->wake);
 }
 
-/* ---- writing: the thread's, as all that follows ---- */
+/* ---- writing: on the link's thread, as everything below ---- */
 
 static void begin(struct tcp_link *l)
 {
@@ -191,7 +191,10 @@ static void drop_item(struct tcp_link *l, int result)
 	l->item = NULL;
 }
 
-/* As far as the socket takes it. How long nothing is to be sent, ns; -1: until it is woken, or there is room. */
+/*
+ * Writes what the socket takes. Returns after how many ns there is something to send; -1: not before a wake-up, or room
+ * in the socket.
+ */
 static int64_t write_some(struct tcp_link *l)
 {
 	int64_t wait_dur_ns = -1;
@@ -209,16 +212,16 @@ static int64_t write_some(struct tcp_link *l)
 		if (!l->n)
 			drop_item(l, 0);
 	}
-	return 0; /* others have their turn */
+	return 0; /* lets other work run */
 }
 
-/* -1 is for ever. */
+/* -1 means never. */
 static int64_t sooner(int64_t a_dur_ns, int64_t b_dur_ns)
 {
 	return a_dur_ns < 0 || (b_dur_ns >= 0 && b_dur_ns < a_dur_ns) ? b_dur_ns : a_dur_ns;
 }
 
-/* Whoever closes has waited for those who send: what still waits goes out, as long as the peer takes it. */
+/* Ends the connection after tcp_link_close(): queued data is still sent, as long as the peer takes it. */
 static void end_if_asked(struct tcp_link *l, int64_t wait_dur_ns)
 {
 	if (!atomic_load(&l->stop) || l->ending)
@@ -268,7 +271,7 @@ static ssize_t take(void *arg, const uint8_t *data, size_t len, char why[STREAM_
 		if (!f.message)
 			l->skip = f.len;
 	}
-	exec_post(&l->wake); /* what came may be of interest to look() */
+	exec_post(&l->wake); /* look() may depend on what was received */
 	return r < 0 ? r : (ssize_t)at;
 }
 
@@ -315,7 +318,7 @@ static int dial(struct tcp_link *l)
 	return r;
 }
 
-/* The next connection has been told nothing yet. */
+/* Resets the state; the next connection starts without announcements. */
 static void forget(struct tcp_link *l)
 {
 	exec_timer_cancel(&l->due);

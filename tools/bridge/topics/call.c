@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The option "call": services of the far side that the rig offers to the clients of simd, of a type that simd has itself, or of the user's
- * own, by its .srv file.
+ * The option "call": services of the far side that the rig offers to the clients of simd. Their type is one that simd
+ * has itself, or the user's own, from a .srv file.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ void topics_service_name(const struct topics *s, const struct sim_service_type *
 	snprintf(ret, ROS_GENERIC_NAME_MAX, "%.*s/%s", (int)package, name, name + package + strlen("/msg/"));
 }
 
-/* The one of simd's own that has that name in ROS. */
+/* Returns simd's own service type with that ROS name, or NULL. */
 static const struct sim_service_type *find_builtin(const struct topics *s, const char *name)
 {
 	char theirs[ROS_GENERIC_NAME_MAX];

@@ -14,9 +14,9 @@
 #include "ros/ros_type.h"
 #include "topics.h"
 
-enum { PLAIN = -2, ONLY = -1 }; /* of no list: the rig has no options of the channel; it has one topic */
+enum { PLAIN = -2, ONLY = -1 }; /* `i` without a list: the rig has no options for the channel; it has one topic */
 
-/* What is wrong with the topic at index i, or with the only one; a key is named only where the rig has it. */
+/* Logs an error of topic i of the list, or of the only one; names the key only if the rig has it. */
 static void complain(struct topics *s, const struct sim_bridge_channel *ch, int i, const char *why)
 {
 	char key[40] = "";
@@ -31,7 +31,10 @@ static const char *sent_name(const struct topic_out *t)
 	return t->protobuf ? t->protobuf : t->conversion.type->name;
 }
 
-/* Names that no package of ROS 2 can have. A message of protobuf needs none, and one of schemas/ros has its package already. */
+/*
+ * Warns of a name that no ROS 2 package can have. A protobuf message needs no package, and one of schemas/ros has one
+ * already.
+ */
 static void log_odd_name(struct topics *s, const struct sim_bridge_channel *ch, const struct topic_out *t)
 {
 	struct ros_definition d;
@@ -42,14 +45,14 @@ static void log_odd_name(struct topics *s, const struct sim_bridge_channel *ch, 
 		       t->conversion.type->name);
 }
 
-/* Which message it becomes, and by what: the other side must know its definition. */
+/* Logs which message the channel becomes, and how: the receiver needs its definition. */
 static void log_conversion(struct topics *s, const struct sim_bridge_channel *ch, const struct topic_out *t)
 {
 	const char *loss = t->conversion.defined ? pb_type_loss(t->conversion.defined) : NULL;
 
 	if (t->automatic)
 		log_at(s, 2,
-		       "%s: ROS allows no such name, so it goes out as %s (\"%s\": {\"topic\": ...} in the "
+		       "%s: not a valid ROS name, so it is published as %s (\"%s\": {\"topic\": ...} in the "
 		       "options of the channel gives it another)",
 		       ch->name, t->name, s->key);
 	log_at(s, 2, "%s: %s goes out as %s (%s)", ch->name, ch->type->name, sent_name(t),
@@ -168,7 +171,7 @@ int topics_register(struct sim_bridge_registry *r)
 		e = r->add_publisher(r->ctx, m->sim, m->ros);
 	for (const struct map_in *m = map_in_table; m->ros && e >= 0; m++)
 		e = r->add_subscriber(r->ctx, m->sim, m->ros);
-	if (e >= 0) /* all else: by a converter of the rig, or as it is, field by field */
+	if (e >= 0) /* all other types: by a converter of the rig, or field by field */
 		e = r->add_publisher(r->ctx, "*", "*");
 	if (e >= 0)
 		e = r->add_subscriber(r->ctx, "*", "*");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a rig asks to come in, for --check: read as at the start, and thrown away. Thread: main. */
+/* For --check: reads the options of what comes in as at the start, and discards the result. Thread: main. */
 #include <errno.h>
 #include <stdlib.h>
 

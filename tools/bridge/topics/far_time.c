@@ -22,7 +22,8 @@ static void *far_time_main(void *arg)
 		if (sim_ns != SIM_BRIDGE_CLOCK_GONE)
 			t->newest_sim_ns = 0;
 		pthread_mutex_unlock(&t->lock);
-		(void)t->host->drive(t->host->ctx, sim_ns); /* the host logs errors, once; the next stamp tries again */
+		/* the host logs an error once; the next stamp tries again */
+		(void)t->host->drive(t->host->ctx, sim_ns);
 		pthread_mutex_lock(&t->lock);
 	}
 	pthread_mutex_unlock(&t->lock);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The option "use_sim_time": the newest stamp of the far side's /clock drives simd's time source `ros2`, on a thread that may block on a
- * round of lock-step. Which clock is followed, and when it is gone, is the plug-in's. Thread: set and gone: any.
+ * The option "use_sim_time": the newest stamp of the far side's /clock drives simd's time source `ros2`, on a thread of
+ * its own, which may block for a round of lock-step. The plug-in decides which clock to follow and when it is lost.
+ * Thread: far_time_set() and far_time_gone(): any.
  */
 #ifndef FAR_TIME_H
 #define FAR_TIME_H
@@ -10,29 +11,32 @@
 
 struct far_time {
 	const struct sim_bridge_host *host;
-	bool on; /* the option, from open() on */
+	bool on; /* the option is true; set by far_time_open() */
 	pthread_t thread;
 	bool running;
 	pthread_mutex_t lock; /* a leaf; guards: */
 	pthread_cond_t changed;
 	bool stop, gone;
-	int64_t newest_sim_ns; /* 0: none since it was taken */
+	int64_t newest_sim_ns; /* 0: no stamp since the last one was passed on */
 };
 
-/* The option alone, as a word: 1, 0, or -EINVAL and an error in the log. */
+/* Reads the option: 1, 0, or -EINVAL, logged. */
 int far_time_option(const struct sim_bridge_host *h);
-/* From the option; name: of the thread. Errors are logged: -EINVAL, -ENOTSUP, -EAGAIN. close() also then, and if it is all zero. */
+/*
+ * Starts the thread, with this name, if the option is true. Errors are logged: -EINVAL, -ENOTSUP, -EAGAIN.
+ * far_time_close() may be called after an error, and on a zeroed struct.
+ */
 int far_time_open(struct far_time *t, const struct sim_bridge_host *h, const char *name);
 void far_time_close(struct far_time *t);
 
-/* It is sim_ns now; 0: there is no time yet. */
+/* The far side's time is now sim_ns; 0 is ignored: it has no time yet. */
 void far_time_set(struct far_time *t, int64_t sim_ns);
-/* There is no clock to follow any more. */
+/* The clock that was followed is lost. */
 void far_time_gone(struct far_time *t);
 
 /*
- * Of a topic that is the far side's /clock, where the time comes from there: it must not go out. whose: "other nodes". -EINVAL with a
- * sentence in why; of the channel /clock, which "*" lists too, -EBUSY and a line in the log.
+ * Refuses an outgoing topic that is the far side's /clock, from which the time comes. whose: "other nodes". -EINVAL
+ * with the reason in why; for the channel /clock, which "*" includes, -EBUSY, logged.
  */
 int far_time_refuse(const struct topic_out *t, const char *whose, char *why, size_t why_size);
 

@@ -89,7 +89,7 @@ void message_set_own(struct message *m, uint8_t *data, size_t n)
 	m->total = n;
 }
 
-/* All bytes, in one block of malloc(). */
+/* Copies all bytes into one block of malloc(). */
 static uint8_t *flatten(const struct message *m)
 {
 	uint8_t *data = malloc(m->total), *at = data;
@@ -198,15 +198,17 @@ static int write_topic(struct topics *s, struct topic_out *t, const struct map_m
 
 	if (!t->static_frames)
 		return write(s->arg, t, in, task, task, job);
-	messages_await_turn(s, task); /* not with the lock, which those who are earlier need */
+	messages_await_turn(s, task); /* not under the lock, which lanes with an earlier turn need */
 	r = static_frames_lock_and_add(t->static_frames, &all);
-	if (r == 0) /* its body is changed by the next one: nothing of it is held */
+	if (r == 0) /* the next message changes its body, so nothing may keep a reference */
 		r = write(s->arg, t, &all, NULL, NULL, job);
 	static_frames_unlock(t->static_frames);
 	return r;
 }
 
-/* Each topic has its try; the first failure is the answer, unless one of the others is still being sent. */
+/*
+ * Writes all topics, even after a failure. Returns the first failure, or 1 while one of the topics is still being sent.
+ */
 int messages_publish(struct topics *s, struct sim_bridge_topic *t, const struct sim_message *m, struct sim_task *task,
 		     message_write_fn write)
 {
@@ -224,6 +226,6 @@ int messages_publish(struct topics *s, struct sim_bridge_topic *t, const struct 
 	job->result = r;
 	if (!job_unref(job, &done))
 		return 1;
-	free(job); /* all is out already */
+	free(job); /* everything was sent already */
 	return r;
 }

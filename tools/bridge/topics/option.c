@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of the bridge that are one word of several, or a number. */
+/* Options of the bridge whose value is a choice of words, or a number. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slots of messages that come in, see slot_in.h. */
+/* Slots of incoming messages: see slot_in.h. */
 #include "slot_in.h"
 
 #include <errno.h>
@@ -10,9 +10,10 @@
 #include "option.h"
 
 #define SLOT_IN_MAX ((size_t)512 << 20)
-#define USUAL_MAX   ((size_t)64 << 20) /* more than an image of 4K; a stranger cannot have all memory by one message */
-#define SMALL       (1u << 20)
-#define ONCE_LEAST  ((size_t)8 << 20) /* only what is used of it takes memory */
+/* more than a 4K image; limits the memory that one message of any sender can take */
+#define USUAL_MAX  ((size_t)64 << 20)
+#define SMALL      (1u << 20)
+#define ONCE_LEAST ((size_t)8 << 20) /* only the part that is used takes memory */
 
 static size_t less(size_t a, size_t b)
 {
@@ -32,7 +33,7 @@ static bool one_size(const struct sim_type *type)
 	return true;
 }
 
-/* Without a word of the rig: all that one of its size can be; what can be of any size, 64 MiB. */
+/* The default of "max_body": the type's size if that is fixed, else 64 MiB. */
 static size_t max_body_of(const struct sim_type *type)
 {
 	return one_size(type) ? type->fixed_size : USUAL_MAX;
@@ -58,7 +59,7 @@ void slot_in_finish(struct slot_in *s)
 	s->body_room = 0;
 }
 
-/* With small slots: those of a longer message are asked for when it comes. */
+/* Offers with small slots: those for a longer message are requested when it arrives. */
 int slot_in_offer(const struct slot_in *s)
 {
 	return s->host->offer(s->host->ctx, s->channel, s->type);
@@ -71,7 +72,7 @@ size_t slot_in_wire_max(const struct slot_in *s)
 	return most < 4 * (size_t)TOPICS_BODY_MAX ? 4 * (size_t)TOPICS_BODY_MAX : most;
 }
 
-/* Into a buffer of ours, of that room. As slot_in_read_fn, but for -EMSGSIZE. */
+/* Reads into our own buffer, of `room` bytes. Errors as of slot_in_read_fn, but -EMSGSIZE instead of -ENOBUFS. */
 static int read_aside(struct slot_in *s, size_t room, slot_in_read_fn read, void *arg, struct message_in *to)
 {
 	int r;
@@ -88,7 +89,7 @@ static int read_aside(struct slot_in *s, size_t room, slot_in_read_fn read, void
 	return r == -ENOBUFS ? -EMSGSIZE : r;
 }
 
-/* By a host that lends no slots: a copy, without stamp and frame. */
+/* For a host that lends no slots: publishes a copy, without stamp and frame. */
 static int take_copied(struct slot_in *s, slot_in_read_fn read, void *arg)
 {
 	struct message_in to;
@@ -126,7 +127,7 @@ int slot_in_take_once(struct slot_in *s, size_t wire_size, slot_in_read_fn read,
 	return publish_loan(s, &to);
 }
 
-/* Into a slot of that room. -ENOBUFS: it needs more. */
+/* Reads into a slot of `room` bytes. -ENOBUFS: it needs more. */
 static int take_in_place(struct slot_in *s, size_t room, slot_in_read_fn read, void *arg)
 {
 	const struct sim_bridge_host *h = s->host;
@@ -143,7 +144,7 @@ static int take_in_place(struct slot_in *s, size_t room, slot_in_read_fn read, v
 	return publish_loan(s, &to);
 }
 
-/* Its channel keeps the slots that a message has needed: large ones do not grow by much at a time. */
+/* Adds spare room. The channel keeps the largest slots that a message has needed, so large ones grow in small steps. */
 static size_t with_spare(size_t room)
 {
 	return room < SMALL ? room + room / 4 + 4096 : room + room / 16;

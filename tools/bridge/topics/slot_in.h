@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A channel that comes in: each message is read into the slot in which it is published, with its stamp and frame. Slots are lent by the
- * host for the present message, so the channel grows with its messages, up to max_body; an old host gets a copy, of TOPICS_BODY_MAX bytes
- * at most.
+ * An incoming channel: each message is read into the slot in which it is published, with its stamp and frame. The host
+ * lends each slot for one message, so that slots grow with the messages, up to max_body; with a host that cannot lend,
+ * messages are copied, up to TOPICS_BODY_MAX bytes.
  *
  * Thread: the plug-in's, one message at a time.
  */
@@ -13,37 +13,45 @@
 
 #include "message_in.h"
 
-struct slot_in { /* borrows all but body */
+struct slot_in { /* owns only body */
 	const struct sim_bridge_host *host;
 	const char *channel;
 	const struct sim_type *type;
 	size_t max_body;
-	uint8_t *body; /* for a host that lends no slots, and what can be read only once; NULL: not yet needed */
+	/* buffer for a host that lends no slots, and for input that can be read only once; NULL: not needed so far */
+	uint8_t *body;
 	size_t body_room;
 };
 
 /*
- * max_body: longer messages are dropped; 0: the size of the type if all its messages have one size, else 64 MiB. -EINVAL, with a sentence: less than the fixed part of the type.
+ * max_body: longer messages are dropped; 0: the type's size if that is fixed, else 64 MiB. -EINVAL, with the reason:
+ * less than the fixed part of the type.
  */
 int slot_in_init(struct slot_in *s, const struct sim_bridge_host *host, const char *channel,
 		 const struct sim_type *type, size_t max_body, char *why, size_t why_size);
 void slot_in_finish(struct slot_in *s);
 
-/* To the host, from connect() on. Errors as of host->offer(); several of one channel: -EALREADY from the second on. */
+/*
+ * Offers the channel to the host. Call from connect() on. Errors as of host->offer(); if several topics share a
+ * channel, -EALREADY from the second on.
+ */
 int slot_in_offer(const struct slot_in *s);
 
-/* Bytes of a message over there from which on nothing of ours is made of it: what fits may have more bytes there. */
+/* Largest foreign message, in bytes, that is read: the foreign form of a message that fits may be longer than ours. */
 size_t slot_in_wire_max(const struct slot_in *s);
 
-/* Read one into to->buf, of to->room. 0; 1: it says nothing of this type; -ENOBUFS: once more, with more room; other errors are final. */
+/*
+ * Reads a message into to->buf, of to->room bytes. 0; 1: it contains nothing of this type; -ENOBUFS: call again with
+ * more room; other errors are final.
+ */
 typedef int (*slot_in_read_fn)(void *arg, struct message_in *to);
 
 /*
- * Read and publish one, of about so many bytes over there; more than once if it becomes longer. Errors: those of read and of host->loan(),
- * -EBUSY all loans are out, -EMSGSIZE.
+ * Reads and publishes a message of about wire_size foreign bytes; calls read again if it needs more room. Errors: those
+ * of read and of host->loan(), -EBUSY all loans are out, -EMSGSIZE.
  */
 int slot_in_take(struct slot_in *s, size_t wire_size, slot_in_read_fn read, void *arg);
-/* The same of what can be read only once: by a copy. */
+/* The same for input that can be read only once, through a copy. */
 int slot_in_take_once(struct slot_in *s, size_t wire_size, slot_in_read_fn read, void *arg);
 
 #endif

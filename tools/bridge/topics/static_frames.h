@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fixed frames of a topic: those of all sensors, kept together, so that one message has all of them for a late reader, as
- * tf2's StaticTransformBroadcaster does. Thread: any; what is added and sent is in one order, that of the lock.
+ * The fixed frames of a topic, those of all sensors kept together, so that one message carries all of them to a late
+ * reader, as tf2's StaticTransformBroadcaster does. Thread: any; the lock keeps frames in the order in which they are
+ * added and sent.
  */
 #ifndef STATIC_FRAMES_H
 #define STATIC_FRAMES_H
@@ -13,11 +14,11 @@
 struct static_frames;
 
 int static_frames_create(struct static_frames **ret);
-void static_frames_destroy(struct static_frames *t); /* NULL is fine */
+void static_frames_destroy(struct static_frames *t); /* t may be NULL */
 
 /*
- * Add the frames of a sim/Transforms, the newest of each child frame, and make `in` the body with all. It is locked
- * until static_frames_unlock(), also where it fails: -EBADMSG the body does not hold together, -E2BIG too many frames, -ENOMEM.
+ * Adds the frames of a sim/Transforms, keeping the newest of each child frame, and makes `in` the body with all. Locked
+ * until static_frames_unlock(), also after an error: -EBADMSG malformed body, -E2BIG too many frames, -ENOMEM.
  */
 int static_frames_lock_and_add(struct static_frames *t, struct map_message *in);
 void static_frames_unlock(struct static_frames *t);

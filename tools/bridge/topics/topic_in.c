@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Topics that come in. Only channels that the rig lists may be written: the host checks that, and notifies the plug-in when somebody
- * listens.
+ * Incoming topics. Only channels that the rig lists may be written: the host checks that, and notifies the plug-in of
+ * the first subscriber.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,11 +23,11 @@ const char *topics_reason(int r)
 	case ENOTSUP:
 		return "it is big-endian, or no plain CDR";
 	case EMSGSIZE:
-		return "it is too large, or a text in it";
+		return "it, or a string in it, is too large";
 	case EDOM:
 		return "it holds a NaN or an infinity";
 	case ERANGE:
-		return "a number in it is not one that the command has";
+		return "a number in it is not valid for the command";
 	case ENOBUFS:
 		return "no buffer is free";
 	case ECANCELED:
@@ -43,12 +43,12 @@ void topic_in_drop(struct topic_in *t, int r)
 {
 	uint64_t n = atomic_fetch_add(&t->dropped, 1) + 1;
 
-	if ((n & (n - 1)) == 0) /* the first, then ever more rarely */
+	if ((n & (n - 1)) == 0) /* at 1, 2, 4, 8, ... dropped messages */
 		log_at(t->topics, 1, "%s: a message is dropped: %s (%llu so far)", t->channel, topics_reason(r),
 		       (unsigned long long)n);
 }
 
-/* What a message is read from: bytes, or a decoder that stands at its beginning. */
+/* Input of one message: bytes, or a decoder positioned at its beginning. */
 struct source {
 	const void *data;
 	size_t len;
@@ -60,7 +60,7 @@ struct taking {
 	const struct source *from;
 };
 
-/* A newer sender's: they do not come over. */
+/* Logs once that messages have fields which the definition lacks, as from a newer sender; they are dropped. */
 static void name_unknown(struct topic_in *t, uint32_t field)
 {
 	if (!atomic_exchange(&t->unknown_named, true))
@@ -120,7 +120,7 @@ static void name_it(const struct topics *s, const struct topic_in *t)
 	s->host->brings(s->host->ctx, t->channel, t->name, type);
 }
 
-/* Several topics may come into one channel: it is offered once. */
+/* Several topics may feed one channel: -EALREADY means that it is offered already. */
 void topic_in_offer(const struct topic_in *t)
 {
 	int r = slot_in_offer(&t->slot);
@@ -141,7 +141,7 @@ void topics_offer(struct topics *s)
 
 /* ---- what the rig asks for ---- */
 
-/* The type that another entry gives the channel; NULL: none does. */
+/* The type that another topic gives the channel, or NULL. */
 static const struct sim_type *type_of(const struct topics *s, const struct topic_in *but, const char *channel)
 {
 	for (unsigned i = 0; i < s->n_in; i++)
@@ -163,7 +163,7 @@ static int check_entry(const struct topics *s, const char *topic, const struct t
 	else if (!w->type && w->definition)
 		snprintf(why, size, "\"definition\" needs a \"type\"");
 	else if (w->as && w->raw)
-		snprintf(why, size, "\"raw\" is as it comes, and \"as\" another type");
+		snprintf(why, size, "\"raw\" and \"as\" exclude each other");
 	else if (strlen(w->channel) > SIM_CHANNEL_MAX)
 		snprintf(why, size, "\"channel\" has more than %d bytes", SIM_CHANNEL_MAX);
 	else
@@ -171,7 +171,7 @@ static int check_entry(const struct topics *s, const char *topic, const struct t
 	return -EINVAL;
 }
 
-/* By its own fields, whatever mapping there is. */
+/* Opens a conversion field by field, even if there is a mapping. */
 static int open_raw(const struct topics *s, const struct topic_options *w, struct conversion_in *ret, char *why,
 		    size_t why_size)
 {
@@ -183,7 +183,7 @@ static int open_raw(const struct topics *s, const struct topic_options *w, struc
 	if (r < 0 || (!ret->map_in && !ret->converter))
 		return r == -ENOTSUP ? -ENOENT : r;
 	conversion_in_close(ret);
-	snprintf(why, why_size, "\"raw\" needs a \"definition\": none of %.80s is known here", w->type);
+	snprintf(why, why_size, "\"raw\" needs a \"definition\": %.80s is not known here", w->type);
 	return -ENOENT;
 }
 
@@ -192,7 +192,7 @@ static bool is_apollo(const struct topics *s, const char *type)
 	return s->apollo && strncmp(type, "pb_msgs/", 8) == 0;
 }
 
-/* -ENOENT: the type is not known here. */
+/* -ENOENT: the type is unknown here. */
 static int open_conversion(const struct topics *s, const char *name, const struct topic_options *w,
 			   struct conversion_in *ret, char *why, size_t why_size)
 {
@@ -209,7 +209,7 @@ static int open_conversion(const struct topics *s, const char *name, const struc
 	return conversion_in_open_common(s->known, s->jazzy, w->type, ret, why, why_size);
 }
 
-/* The conversion is there. */
+/* Call once t->conversion is open. */
 static int set_slot(struct topic_in *t, char *why, size_t why_size)
 {
 	const struct sim_type *has = type_of(t->topics, t, t->channel);
@@ -226,7 +226,7 @@ static int set_slot(struct topic_in *t, char *why, size_t why_size)
 	return slot_in_init(&t->slot, t->topics->host, t->channel, t->conversion.sim, t->max_body, why, why_size);
 }
 
-/* Keeps what the rig says until a publisher has come. */
+/* Stores the rig's options until a publisher appears. */
 static int wait_for_type(struct topic_in *t, const struct topic_options *w, char *why, size_t why_size)
 {
 	char name[SIM_TYPE_NAME_MAX + 1];
@@ -258,7 +258,7 @@ int topic_in_open(struct topics *s, const char *topic, const struct topic_option
 	t->undulation = w->undulation;
 	t->origin = w->origin;
 	if (s->resolve)
-		(void)s->resolve(s->arg, topic, t->name, why, why_size); /* it was checked */
+		(void)s->resolve(s->arg, topic, t->name, why, why_size); /* check_entry() has called it successfully */
 	else
 		snprintf(t->name, sizeof(t->name), "%s", topic);
 	snprintf(t->channel, sizeof(t->channel), "%s", w->channel);
@@ -270,9 +270,9 @@ int topic_in_open(struct topics *s, const char *topic, const struct topic_option
 	return set_slot(t, why, why_size);
 }
 
-/* ---- what a publisher says ---- */
+/* ---- learning from a publisher ---- */
 
-/* Whether the rig, or another topic, has it otherwise. */
+/* Whether the publisher's type contradicts the rig, or its definition that of another topic. */
 static int contradicts(const struct topic_in *t, const char *type, const char *hash, char *why, size_t why_size)
 {
 	const struct topics *s = t->topics;
@@ -294,14 +294,14 @@ static int contradicts(const struct topic_in *t, const char *type, const char *h
 	return 0;
 }
 
-/* The hash is its publisher's word: what is read must be what is sent. */
+/* The publisher states the hash: it must be that of the definition used to read its messages. */
 static int check_hash(const struct topic_in *t, const char *hash, char *why, size_t why_size)
 {
 	const struct ros_type *type = t->conversion.type;
 
 	if (strcmp(type->hash, hash) == 0)
 		return 0;
-	snprintf(why, why_size, "it says %.80s for the hash of its %.80s, whose definition has %.80s", hash, type->name,
+	snprintf(why, why_size, "it states hash %.80s for %.80s, but the definition has %.80s", hash, type->name,
 		 *type->hash ? type->hash : "none");
 	return -EINVAL;
 }

@@ -28,7 +28,7 @@ enum kind { TEXT, CHOICE, DEPTH, COUNT, VARIANCE, HEIGHT, ORIGIN, SWITCH, BYTES 
 static const struct key {
 	const char *name;
 	enum kind kind;
-	unsigned use; /* enum topic_direction, and topic_keys if it is not in all */
+	unsigned use; /* enum topic_direction; with topic_keys if not all plug-ins have it */
 	size_t at;
 	const char *const *choices;
 } keys[] = {
@@ -130,7 +130,7 @@ void topic_name_bad(const char *name, char *why, size_t why_size)
 {
 	snprintf(why, why_size,
 		 "\"%.80s\" is not the name of a topic: words of letters, digits and '_', none with a digit first in ROS 2, "
-		 "each behind a '/', %u bytes in all at most",
+		 "each after a '/', at most %u bytes in all",
 		 name, TOPIC_NAME_MAX);
 }
 
@@ -333,7 +333,7 @@ int topic_options_read(json_t *j, enum topic_direction way, unsigned have, struc
 		if (r < 0)
 			return r;
 	}
-	if (w.topic && !(have & TOPIC_ROS1) && !topic_name_ok(w.topic)) { /* ROS 1 has other names too */
+	if (w.topic && !(have & TOPIC_ROS1) && !topic_name_ok(w.topic)) { /* ROS 1 has more forms of names */
 		topic_name_bad(w.topic, why, why_size);
 		return -EINVAL;
 	}

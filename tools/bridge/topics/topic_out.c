@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One topic on its way out: which type, under which name, and its messages as bytes. */
+/* One outgoing topic: its type, its name, and its messages as bytes. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ bool topic_is_tf_static(const char *name)
 
 /* ---- opening ---- */
 
-/* The name, and the texts of the options, which outlive the JSON: one block holds them. */
+/* Copies the name and the texts of the options, which must outlive the JSON, into one block. */
 static int keep_texts(struct topic_out *t, const char *name, const char *channel, const struct topic_options *w)
 {
 	const char *const from[] = { name, w->frame, w->child_frame, channel };
@@ -43,7 +43,9 @@ static int keep_texts(struct topic_out *t, const char *name, const char *channel
 	return 0;
 }
 
-/* Who finds fields by name does not see that SVL has two of them in the wrong place. */
+/*
+ * SVL's mistakes include two fields in the wrong place, which matters only to receivers that find fields by position.
+ */
 static enum map_compat compat_of(const struct topics *s, const struct topic_options *w)
 {
 	bool svl = w->compat < 0 ? s->svl : w->compat == 1,
@@ -66,7 +68,7 @@ static void set_options(struct topic_out *t, const struct topic_options *w)
 	t->options.sentence = w->sentence == 1 ? MAP_SENTENCE_INSATT : MAP_SENTENCE_GGA;
 }
 
-/* Another channel has that name by its automatic form, or has it where this one's form would be. */
+/* Whether the name is taken by another channel, if either name was derived automatically. */
 static bool is_taken(struct topics *s, const char *channel, const char *name, bool automatic, char *why,
 		     size_t why_size)
 {
@@ -81,7 +83,7 @@ static bool is_taken(struct topics *s, const char *channel, const char *name, bo
 	}
 	if (other)
 		snprintf(why, why_size,
-			 "it would go out as %s, as channel %s does: give one of them a name of its own, with \"%s\": "
+			 "it would be published as %s, like channel %s: give one of them another name, with \"%s\": "
 			 "{\"topic\": ...} in the options of the channel",
 			 name, other->channel, s->key);
 	pthread_mutex_unlock(&s->lock);
@@ -89,8 +91,8 @@ static bool is_taken(struct topics *s, const char *channel, const char *name, bo
 }
 
 /*
- * Under which name; into buf where the channel's own is none in ROS. 1: then. apollo: Apollo's, where the rig says none; or NULL. -EINVAL with
- * a sentence.
+ * Chooses the topic's name, into buf unless it is the channel's or the rig's own. apollo: Apollo's name for it, used if
+ * the rig gives none; or NULL. Returns 1 if the name was derived, 0, or -EINVAL with the reason.
  */
 static int choose_name(struct topics *s, const struct sim_bridge_channel *ch, const struct topic_options *w,
 		       const char *apollo, char buf[TOPIC_NAME_MAX + 1], const char **ret, char *why, size_t why_size)
@@ -118,7 +120,7 @@ static int choose_name(struct topics *s, const struct sim_bridge_channel *ch, co
 	return automatic;
 }
 
-/* As Apollo had it before Cyber RT, else as ROS has it. */
+/* With `apollo` the message as Apollo had it before Cyber RT, if there is one, else as ROS has it. */
 static int open_conversion(struct topics *s, const struct sim_bridge_channel *ch, const struct topic_options *w,
 			   struct conversion_out *ret, char *why, size_t why_size)
 {
@@ -217,7 +219,7 @@ void topics_put_buf(struct topics *s, struct iov_buf *o)
 	free(o);
 }
 
-/* Once for a topic: it will not be better with the next message. */
+/* Logs the first failure of a topic's converter only: later messages will fail in the same way. */
 static void log_failure(struct topic_out *t, int r, const char *why)
 {
 	if (!t->conversion.converter || atomic_exchange(&t->failure_logged, 1))

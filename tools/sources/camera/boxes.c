@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* boxes.h */
+/* See boxes.h. */
 #include "boxes.h"
 
 #include <string.h>
 
 #define SLOTS (4 * BOXES_MAX)
 
-/* NULL: there is no room for one more. */
+/* NULL: no room. */
 static struct box2 *box_of(struct boxes *b, uint32_t id)
 {
 	uint32_t i = (id * 2654435769u) >> 20 & (SLOTS - 1); /* Knuth's multiplier */
@@ -49,7 +49,7 @@ static void sift(struct box2 *a, uint32_t i, uint32_t n)
 	}
 }
 
-/* A heap: qsort() may allocate. */
+/* Heapsort, as qsort() may allocate. */
 static void sort_by_id(struct box2 *a, uint32_t n)
 {
 	for (uint32_t i = n / 2; i-- > 0;)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is where in an image of instances: of each id the box around its pixels. One pass, no memory but the caller's.
- * Thread: one at a time for each `struct boxes`.
+ * Finds the bounding boxes of instances in an image of ids. One pass, without allocation. Thread: one at a time per
+ * `struct boxes`.
  */
 #ifndef CAMERA_BOXES_H
 #define CAMERA_BOXES_H
@@ -12,22 +12,23 @@
 #define BOXES_MAX 1024u /* instances in one image */
 
 struct box2 {
-	uint32_t id;             /* not 0: that is no instance */
-	uint32_t pixels;         /* that can be seen */
-	uint32_t x0, y0, x1, y1; /* px, the last ones included */
+	uint32_t id;             /* not 0 */
+	uint32_t pixels;         /* visible ones */
+	uint32_t x0, y0, x1, y1; /* px, both inclusive */
 };
 
 struct boxes {
 	struct box2 at[BOXES_MAX]; /* ascending by id */
 	uint32_t n;
-	uint32_t left_out; /* runs of pixels whose id found no room: an image with more than BOXES_MAX instances */
-	uint16_t table[4 * BOXES_MAX]; /* by id: place in `at`, plus 1 */
+	/* runs of pixels without room for their id, in an image with more than BOXES_MAX instances */
+	uint32_t left_out;
+	uint16_t table[4 * BOXES_MAX]; /* hash table by id: index in `at` plus 1 */
 };
 
-/* ids: rows of width uint32_t, pitch bytes from one to the next; 0: background. */
+/* ids: rows of width uint32_t, pitch bytes apart; 0: background. */
 void boxes_find(struct boxes *b, const void *ids, size_t pitch, uint32_t width, uint32_t height);
 
-/* The middle and size as sim/Detected2DObject has them: pixel edges count from 0 at the image's left and top edge. */
+/* Centre and size as in sim/Detected2DObject: pixel edges count from 0 at the image's left and top edge. */
 static inline void boxes_rect(const struct box2 *b, float *ret_x, float *ret_y, float *ret_width, float *ret_height)
 {
 	*ret_width = (float)(b->x1 - b->x0 + 1);

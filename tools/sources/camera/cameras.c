@@ -48,7 +48,7 @@ struct camera_spec camera_default(void)
 	return (struct camera_spec){ .channel = "camera/front", .at = { 1.6, 0, 1.35 }, .rate_hz = 10, .quality = 80 };
 }
 
-/* ---- what fits together ---- */
+/* ---- checks ---- */
 
 static bool name_from(char *to, size_t cap, const char *a, const char *b)
 {
@@ -107,7 +107,7 @@ static void text(struct reading *d, const char *key, char *to, size_t cap)
 		memcpy(to, json_string_value(v), json_string_length(v) + 1);
 }
 
-/* NAN: it is not there, and may be left out. */
+/* Returns fallback, which may be NAN, if the key is missing. */
 static double number(struct reading *d, const char *key, double fallback)
 {
 	json_t *v = json_object_get(d->o, key);
@@ -179,7 +179,7 @@ static void distortion(struct reading *d, struct lens_params *p)
 	}
 }
 
-/* By the field of view, or by the numbers of a calibration. */
+/* From the field of view, or from calibration numbers. */
 static struct lens_params lens_params(struct reading *d)
 {
 	char name[32] = "plumb_bob";
@@ -244,7 +244,7 @@ static bool one_place(const struct camera_spec *a, const struct camera_spec *b)
 	       a->pitch == b->pitch && a->yaw == b->yaw;
 }
 
-/* A frame is in one place. */
+/* Cameras with the same frame_id must have the same mounting. */
 static int check_frames(const struct cameras *all, const char *path)
 {
 	for (size_t i = 0; i < all->n; i++) {
@@ -253,14 +253,14 @@ static int check_frames(const struct cameras *all, const char *path)
 
 			if (strcmp(a->frame_id, b->frame_id) == 0 && !one_place(a, b))
 				return err_set(-EINVAL,
-					       "%s: cameras[%zu]: frame_id \"%s\" is elsewhere in cameras[%zu]", path,
-					       i, a->frame_id, k);
+					       "%s: cameras[%zu]: frame_id \"%s\" has another pose in cameras[%zu]",
+					       path, i, a->frame_id, k);
 		}
 	}
 	return 0;
 }
 
-/* No channel may be there twice. */
+/* No channel may occur twice. */
 static int check_names(const struct cameras *all, const char *path)
 {
 	const char *names[4 * CAMERAS_MAX];
@@ -273,7 +273,7 @@ static int check_names(const struct cameras *all, const char *path)
 		for (size_t k = 0; k < 4; k++) {
 			for (size_t o = 0; o < n; o++) {
 				if (*own[k] && strcmp(names[o], own[k]) == 0)
-					return err_set(-EINVAL, "%s: cameras[%zu]: channel \"%s\" is there twice", path,
+					return err_set(-EINVAL, "%s: cameras[%zu]: channel \"%s\" is used twice", path,
 						       i, own[k]);
 			}
 			names[n++] = own[k];

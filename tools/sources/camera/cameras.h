@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cameras of one process: what each is, and where it is mounted; of a file or of the command line. Thread: any. */
+/* The cameras of one process: their parameters and mounting positions, from a file or the command line. Thread: any. */
 #ifndef CAMERA_CAMERAS_H
 #define CAMERA_CAMERAS_H
 
@@ -10,20 +10,20 @@
 #include "materials.h"
 
 #define CAMERAS_MAX  16
-#define CAMERAS_NAME 128 /* bytes of a channel's name with the 0 */
+#define CAMERAS_NAME 128 /* size of a channel's name with its NUL */
 
 struct camera_spec {
 	char channel[CAMERAS_NAME];    /* images */
 	char info[CAMERAS_NAME];       /* sim/CameraInfo */
-	char compressed[CAMERAS_NAME]; /* "": none */
-	char boxes[CAMERAS_NAME];      /* of KIND_INSTANCE: sim/Detected2DObjects; "": none */
-	char frame_id[40];             /* its optical frame: z forward, x right, y down */
+	char compressed[CAMERAS_NAME]; /* "": not published */
+	char boxes[CAMERAS_NAME];      /* for KIND_INSTANCE: sim/Detected2DObjects; "": not published */
+	char frame_id[40];             /* optical frame: z forward, x right, y down */
 	unsigned kind;                 /* KIND_* */
 	struct lens lens;
-	double at[3];            /* m, in base_link */
-	double roll, pitch, yaw; /* rad: how it is turned, from looking forward */
+	double at[3];            /* position in base_link, m */
+	double roll, pitch, yaw; /* rotation from looking forward, rad */
 	double rate_hz;          /* simulated time */
-	int quality;             /* of compressed images: 1 to 100 */
+	int quality;             /* JPEG quality of compressed images: 1 to 100 */
 };
 
 struct cameras {
@@ -31,19 +31,22 @@ struct cameras {
 	size_t n;
 };
 
-/* What is left out is like here: 640 x 480, a field of view of 90 degrees, behind the windscreen. */
+/* Defaults: 640 x 480, a field of view of 90 degrees, behind the windscreen. */
 struct camera_spec camera_default(void);
-/* "colour", "depth", "semantic", "instance". */
+/* name: "colour", "depth", "semantic", "instance". False: unknown. */
 bool camera_kind_from(const char *name, unsigned *ret);
-const char *camera_encoding(unsigned kind); /* as sim/Image names it */
-size_t camera_pixel(unsigned kind);         /* bytes */
+const char *camera_encoding(unsigned kind); /* encoding in sim/Image */
+size_t camera_pixel(unsigned kind);         /* bytes per pixel */
 
 /*
- * {"cameras": [{"channel": ..., ...}, ...]}, as sim-camera(1) says. 0; -ENOENT, -EINVAL, -E2BIG, with a sentence that names the file, the camera
- * and the key.
+ * Loads {"cameras": [{"channel": ..., ...}, ...]}, see sim-camera(1). 0; -ENOENT, -EINVAL, -E2BIG, with file, camera,
+ * key and reason in err_why().
  */
 int cameras_load(const char *path, struct cameras *ret);
-/* What one camera has to be; the names that it leaves out follow from the channel. -EINVAL, with a sentence: `where` begins it. */
+/*
+ * Checks a camera, and derives the names that are missing from its channel. -EINVAL, with the reason in err_why(),
+ * after `where`.
+ */
 int camera_complete(struct camera_spec *c, const struct lens_params *p, const char *where);
 
 #endif

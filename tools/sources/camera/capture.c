@@ -17,12 +17,12 @@
 
 LOG_TOPIC("capture");
 
-#define HEAD         64 /* of an image's body: fixed part, encoding */
+#define HEAD         64 /* of an image's body: fixed part and encoding */
 #define LABEL_MAX    16
 #define IDS_MAX      BOXES_MAX
-#define ENCODING_MAX 4u /* with those that are read back they are what a publisher may loan */
+#define ENCODING_MAX 4u /* with those being read back, as many as a publisher may loan */
 
-/* With each image: what its ids are. */
+/* Kept with each image: labels of its ids. */
 struct seen {
 	uint32_t n;
 	struct {
@@ -31,7 +31,7 @@ struct seen {
 	} at[IDS_MAX];
 };
 
-/* ---- what goes with an image ---- */
+/* ---- messages published with an image ---- */
 
 static void send_info(struct capture *c, int64_t stamp_sim_ns)
 {
@@ -99,7 +99,7 @@ static void publish(struct capture *c, struct sim_slot *slot, size_t size)
 	outlet_count(&c->images, outlet_send(&c->images, slot, size, c->token));
 }
 
-/* The image is published when it is encoded: until then it stays where it is. False: it is not going to be. */
+/* Starts encoding; the image is published afterwards, as the encoder reads its slot until then. False: not encoded. */
 static bool encode(struct capture *c, struct sim_slot *image, size_t size, const struct sim_readback_ticket *t)
 {
 	size_t cap = encode_body_size(t->width, t->height);
@@ -152,7 +152,7 @@ static void take_encoded(struct capture *c, bool wait)
 	}
 }
 
-/* The pixels are in the slot: before them goes what they are. */
+/* The pixels are already in the slot: writes the message's fields before them. */
 static void on_image(void *arg, struct sim_readback_ticket *t)
 {
 	struct capture *c = arg;
@@ -236,7 +236,7 @@ bool capture_drain(struct capture *c, int64_t timeout_dur_ns)
 	return r == 0;
 }
 
-/* ---- opening ---- */
+/* ---- creation ---- */
 
 static int advertise(struct capture *c, struct sim_client *client, struct outlet *o, const char *channel,
 		     const struct sim_type *type, size_t max_body)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One camera's channels: the image is read back into a loaned slot and published with the camera's info, as JPEG, and as boxes of what is in it, all with the
- * stamp of the image. Thread: the one that draws.
+ * One camera's channels: reads the image back into a loaned slot, and publishes it with the camera's info, as JPEG, and
+ * with the boxes of its instances, all with the image's stamp. Thread: the one that draws.
  */
 #ifndef CAMERA_CAPTURE_H
 #define CAMERA_CAPTURE_H
@@ -19,7 +19,7 @@
 
 #define CAPTURE_IN_FLIGHT 3u
 
-/* An image that is encoded. */
+/* An image that is being encoded. */
 struct capture_job {
 	struct sim_slot *image, *jpeg;
 	size_t image_size;
@@ -35,21 +35,21 @@ struct capture {
 	struct encoder *encoder; /* NULL: no JPEG */
 	struct capture_job jobs[ENCODE_IN_FLIGHT];
 	unsigned encoding;
-	uint64_t dropped; /* images that were due: what came before was not done */
-	uint64_t failed;  /* by the device, or by the encoder */
+	uint64_t dropped; /* due images that were skipped, as earlier ones were not finished */
+	uint64_t failed;  /* errors of the device or the encoder */
 	struct boxes found;
 };
 
-/* spec: keeps. Negative errno, logged. What was opened is closed by capture_close(), in any case. */
+/* Borrows spec. Negative errno, already logged. Call capture_close() in any case. */
 int capture_open(struct capture *c, struct sim_client *client, const struct camera_spec *spec, const struct gpu *g,
 		 const char *name);
 void capture_close(struct capture *c);
 
-/* Reads what was submitted for this camera. scene: what is in the picture, for the labels of boxes. Never waits. */
+/* Starts reading back the camera's submitted image. scene: the things in it, for the labels of boxes. Never blocks. */
 void capture_start(struct capture *c, VkImage image, int64_t stamp_sim_ns, const struct stage *scene);
-/* Publishes what has come. */
+/* Publishes images that have been read back. */
 void capture_process(struct capture *c);
-/* Until all has come; false: not within so long. */
+/* Waits until all are published; false: not in time. */
 bool capture_drain(struct capture *c, int64_t timeout_dur_ns);
 bool capture_pending(const struct capture *c);
 

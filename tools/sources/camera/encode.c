@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* encode.h */
+/* See encode.h. */
 #include "encode.h"
 
 #include <errno.h>
@@ -16,13 +16,13 @@
 
 struct encoder {
 	pthread_t thread;
-	pthread_mutex_t lock; /* jobs, the three numbers, stop; held for moments */
+	pthread_mutex_t lock; /* guards jobs, the counters and stop; held briefly */
 	pthread_cond_t change;
 	struct encode_job jobs[ENCODE_IN_FLIGHT];
-	uint64_t put, done, taken; /* the i-th is at jobs[i % ENCODE_IN_FLIGHT] */
+	uint64_t put, done, taken; /* counters; job i is at jobs[i % ENCODE_IN_FLIGHT] */
 	bool stop;
 	int quality;
-	tjhandle jpeg; /* the thread's */
+	tjhandle jpeg; /* used by the thread only */
 };
 
 static const char FORMAT[] = "jpeg";
@@ -32,7 +32,7 @@ static bool is_size(uint32_t width, uint32_t height)
 	return width && height && width <= UINT16_MAX && height <= UINT16_MAX;
 }
 
-/* What libjpeg may write at worst. */
+/* Upper bound of libjpeg's output. */
 static size_t room_for(uint32_t width, uint32_t height)
 {
 	return tjBufSize((int)width, (int)height, TJSAMP_420);
@@ -43,7 +43,7 @@ size_t encode_body_size(uint32_t width, uint32_t height)
 	return is_size(width, height) ? sim_CompressedImage_size(sizeof(FORMAT), room_for(width, height)) : 0;
 }
 
-/* ---- the thread ---- */
+/* ---- thread ---- */
 
 static int fail(struct encode_job *j, const char *why)
 {
@@ -51,7 +51,7 @@ static int fail(struct encode_job *j, const char *why)
 	return -EIO;
 }
 
-/* The pixels are encoded where the message has its data, and the message is then made around them: its data begins at the same place. */
+/* Encodes into the message's data field first, then builds the message around it: its data has the same position. */
 static int encode(struct encoder *e, struct encode_job *j)
 {
 	unsigned long size = room_for(j->width, j->height);
@@ -98,7 +98,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* ---- create and destroy ---- */
+/* ---- creation ---- */
 
 int encoder_create(int quality, struct encoder **ret)
 {

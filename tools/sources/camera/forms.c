@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See forms.h. Numbers are parts of the box. */
+/* See forms.h. Numbers are fractions of the box. */
 #include "forms.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ static void frustum(struct mesh *m, struct mesh_rect low, struct mesh_rect high,
 	mesh_frustum(m, &low, &high, d);
 }
 
-/* A plate in front (x1 > 0) or behind, both sides of the middle. */
+/* A pair of plates, on the left and the right, at the front (x1 > 0) or the back. */
 static void plates(struct mesh *m, float x, float y0, float y1, float z0, float z1, unsigned material)
 {
 	for (int side = -1; side <= 1; side += 2) {
@@ -32,7 +32,7 @@ static void plates(struct mesh *m, float x, float y0, float y1, float z0, float 
 	}
 }
 
-/* A disc that looks to the side: to the left (side 1) or to the right. */
+/* A disc facing left (side 1) or right (-1). */
 static void face(struct mesh *m, float side, const mesh_point hub, float rx, float rz, unsigned corners,
 		 unsigned material)
 {
@@ -49,7 +49,7 @@ static void face(struct mesh *m, float side, const mesh_point hub, float rx, flo
 	}
 }
 
-/* A pair of wheels, in dark arches. From inside nobody sees one. */
+/* A pair of wheels in dark arches. Their inner sides are not visible. */
 static void axle(struct mesh *m, unsigned detail, float x, float rx, float rz, float inner)
 {
 	const unsigned corners = detail ? 8 : 12;
@@ -72,7 +72,7 @@ static void axle(struct mesh *m, unsigned detail, float x, float rx, float rz, f
 	}
 }
 
-/* Two bodies, one on the other: enough for a shadow. */
+/* Two boxes on top of each other, enough for a shadow. */
 static bool outline(struct mesh *m, unsigned detail, float x0, float x1, struct mesh_rect top)
 {
 	const struct mesh_rect foot = { x0, x1, 0.48f, 0 }, waist = { x0, x1, 0.485f, 0.5f };
@@ -94,7 +94,7 @@ static void car(struct mesh *m, unsigned detail)
 		(struct mesh_rect){ -0.494f, 0.485f, 0.485f, 0.50f }, ALL(MAT_PAINT));
 	frustum(m, (struct mesh_rect){ -0.494f, 0.485f, 0.485f, 0.50f },
 		(struct mesh_rect){ -0.47f, 0.40f, 0.45f, 0.64f }, ALL(MAT_PAINT));
-	/* windows, and what stands between them */
+	/* windows and pillars */
 	frustum(m, (struct mesh_rect){ -0.46f, 0.24f, 0.435f, 0.635f },
 		(struct mesh_rect){ -0.36f, 0.06f, 0.36f, 0.955f },
 		(struct mesh_dress){ MAT_GLASS, MAT_GLASS, MAT_GLASS, MAT_PAINT });
@@ -261,7 +261,7 @@ static void person(struct mesh *m, unsigned detail)
 		ALL(MAT_DARK));
 }
 
-/* Lamps look along +x: whom it is for comes from there. */
+/* The lamps face +x, towards the traffic that they are for. */
 static void traffic_light(struct mesh *m, unsigned detail)
 {
 	static const uint8_t LAMPS[3] = { MAT_LAMP_GREEN, MAT_LAMP_YELLOW, MAT_LAMP_RED };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What things look like, in a box of length, width and height 1 that stands on the ground: x forward, -0.5 to 0.5, y to the left, z 0 to 1. An instance
- * stretches it to the box that the world says, so nothing is ever outside of that box. Thread: any.
+ * Shapes of things, in a unit box that stands on the ground: x forward, -0.5 to 0.5, y to the left, z 0 to 1. An
+ * instance scales it to the thing's box, so nothing is ever outside that box. Thread: any.
  */
 #ifndef CAMERA_FORMS_H
 #define CAMERA_FORMS_H
@@ -9,21 +9,24 @@
 #include "mesh.h"
 
 enum form {
-	FORM_BLOCK, /* what is not known */
+	FORM_BLOCK, /* unknown things */
 	FORM_CAR,
 	FORM_VAN,
 	FORM_TRUCK,
 	FORM_BUS,
-	FORM_BICYCLE, /* with who rides it */
+	FORM_BICYCLE, /* with its rider */
 	FORM_MOTORCYCLE,
 	FORM_PERSON,
 	FORM_SIGNAL,
 	FORM_BUILDING,
-	FORM_GROUND, /* a square, to be large */
+	FORM_GROUND, /* a square, for the ground */
 	FORM_COUNT
 };
 
-/* 0: all of it, 1: what gives it its shape, 2: as 1 with fewer corners, 3: what its shadow needs; all fill the same box */
+/*
+ * levels of detail: 0: everything; 1: what determines its shape; 2: like 1 with fewer corners; 3: for its shadow. All
+ * fill the same box
+ */
 #define FORM_DETAILS 4
 #define FORM_OUTLINE 3
 
@@ -34,7 +37,7 @@ struct forms {
 	} at[FORM_COUNT][FORM_DETAILS];
 };
 
-/* -ENOMEM, with a sentence. */
+/* -ENOMEM, with the reason in err_why(). */
 int forms_build(struct forms *f);
 void forms_free(struct forms *f);
 

@@ -12,8 +12,8 @@
 #define DEVICES_MAX    16u
 #define FAMILIES_MAX   32u
 #define EXTENSIONS_MAX 512u
-#define KEPT           (256 * 1024 * 1024) /* bytes that the allocator keeps */
-#define KEPT_BLOCK     (32 * 1024 * 1024)  /* a larger one is freed at once; 32 MiB is what glibc takes */
+#define KEPT           (256 * 1024 * 1024) /* bytes that the allocator may keep */
+#define KEPT_BLOCK     (32 * 1024 * 1024)  /* larger blocks are freed at once; 32 MiB is glibc's limit */
 
 int gpu_check(VkResult r, const char *what)
 {
@@ -28,7 +28,7 @@ int gpu_check(VkResult r, const char *what)
 
 /* ---- instance ---- */
 
-/* Loaded once and never unloaded: drivers do not all survive that. */
+/* Loaded once and never unloaded, as some drivers crash on unloading. */
 static int load(PFN_vkGetInstanceProcAddr *ret)
 {
 	void *lib = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -66,7 +66,7 @@ static int open_instance(struct gpu *g)
 	return 0;
 }
 
-/* ---- which device ---- */
+/* ---- choice of the device ---- */
 
 static bool has_extension(const struct gpu *g, VkPhysicalDevice d, const char *name)
 {
@@ -97,7 +97,7 @@ static bool graphics_family(const struct gpu *g, VkPhysicalDevice d, uint32_t *r
 	return false;
 }
 
-/* What is drawn with. All of it is there in each 1.3 that is one. */
+/* Checks the required features, which every Vulkan 1.3 implementation has. */
 static bool can_draw(const struct gpu *g, VkPhysicalDevice d, const VkPhysicalDeviceProperties *p)
 {
 	VkPhysicalDeviceVulkan13Features f13 = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES };
@@ -132,7 +132,8 @@ static int choose_device(struct gpu *g, const char *wanted)
 	int best = 0, weak = 0;
 
 	if (g->vk.EnumeratePhysicalDevices(g->instance, &n, all) < 0 || n == 0)
-		return err_set(-ENOENT, "no Vulkan driver is there; install one (mesa-vulkan-drivers needs no GPU)");
+		return err_set(-ENOENT,
+			       "no Vulkan driver is installed: install one (mesa-vulkan-drivers needs no GPU)");
 	for (uint32_t i = 0; i < n; i++) {
 		VkPhysicalDeviceProperties p;
 		uint32_t family;
@@ -188,7 +189,7 @@ static int open_device(struct gpu *g)
 	VkPhysicalDeviceVulkan12Features f12 = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
 						 .pNext = &f13,
 						 .timelineSemaphore = VK_TRUE };
-	/* with it images go into slots without a copy */
+	/* with this extension images are copied directly into slots */
 	const VkDeviceCreateInfo info = { .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
 					  .pNext = &f12,
 					  .queueCreateInfoCount = 1,
@@ -209,7 +210,7 @@ static int open_device(struct gpu *g)
 	return 0;
 }
 
-/* One of the two is there on each device (Vulkan 1.3, 33.3 "Required Format Support"). */
+/* Each device supports one of the two (Vulkan 1.3, 33.3 "Required Format Support"). */
 static VkFormat depth_format(const struct gpu *g)
 {
 	PFN_vkGetPhysicalDeviceFormatProperties get =
@@ -222,7 +223,10 @@ static VkFormat depth_format(const struct gpu *g)
 											: VK_FORMAT_D24_UNORM_S8_UINT;
 }
 
-/* A driver on the CPU allocates and frees the triangles of each frame: the allocator keeps that memory, or the kernel clears each page again, 60 times a second. */
+/*
+ * A driver on the CPU allocates and frees triangles for each frame: lets the allocator keep that memory, or the kernel
+ * would clear each page again, 60 times a second.
+ */
 static void keep_memory(void)
 {
 	(void)mallopt(M_MMAP_THRESHOLD, KEPT_BLOCK);

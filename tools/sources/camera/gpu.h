@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device of Vulkan 1.3 to draw with, without a screen; found and loaded at run time. And the few things that are made with it:
- * buffers that the program writes, images that it draws into. Thread: one.
+ * A Vulkan 1.3 device for drawing without a screen, found and loaded at run time; buffers that the program writes, and
+ * images that it draws into. Thread: one.
  */
 #ifndef CAMERA_GPU_H
 #define CAMERA_GPU_H
@@ -50,12 +50,12 @@ struct gpu {
 	VkQueue queue;
 	uint32_t family;
 	VkPhysicalDeviceMemoryProperties memory;
-	VkFormat depth_format; /* with a stencil */
-	bool on_cpu;           /* its driver computes with the CPU */
+	VkFormat depth_format; /* has a stencil */
+	bool on_cpu;           /* its driver computes on the CPU */
 	char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
 };
 
-/* Written by the program at `mapped`, read by the device. */
+/* Written by the program through `mapped`, read by the device. */
 struct gpu_buffer {
 	VkBuffer buffer;
 	VkDeviceMemory memory;
@@ -71,20 +71,20 @@ struct gpu_image {
 };
 
 /*
- * wanted: a part of the device's name; NULL: a GPU before a driver that computes with the CPU. Returns 0; -ENOENT no loader, driver or such
- * device; -EOPNOTSUPP it lacks something; -EIO it refused; with a sentence.
+ * wanted: part of the device's name; NULL: prefers a GPU to a driver that computes on the CPU. Returns 0; -ENOENT: no
+ * loader, driver or such device; -EOPNOTSUPP: a feature is missing; -EIO: refused. With the reason in err_why().
  */
 int gpu_open(struct gpu *g, const char *wanted);
-void gpu_close(struct gpu *g); /* what was made with it is gone before; fine for zeroes */
+void gpu_close(struct gpu *g); /* destroy all objects made with it first; accepts a zeroed gpu */
 
-/* -ENOMEM, -EIO, with a sentence; *ret is zeroes then. */
+/* -ENOMEM, -EIO, with the reason in err_why(); *ret is then zeroed. */
 int gpu_buffer_create(const struct gpu *g, size_t size, VkBufferUsageFlags usage, struct gpu_buffer *ret);
 void gpu_buffer_destroy(const struct gpu *g, struct gpu_buffer *b);
 int gpu_image_create(const struct gpu *g, uint32_t width, uint32_t height, VkFormat format,
 		     VkSampleCountFlagBits samples, VkImageUsageFlags usage, struct gpu_image *ret);
 void gpu_image_destroy(const struct gpu *g, struct gpu_image *i);
 
-/* 0, or a sentence that ends with what the device said. */
+/* 0, or a negative errno with `what` and Vulkan's error in err_why(). */
 int gpu_check(VkResult r, const char *what);
 
 #endif

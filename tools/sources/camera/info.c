@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* info.h */
+/* See info.h. */
 #include "info.h"
 
 #include <string.h>

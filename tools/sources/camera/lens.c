@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lens.h */
+/* See lens.h. */
 #include "lens.h"
 
 #include <errno.h>
@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define RADIUS_MAX   11.43 /* tan(85 degrees): further out a pinhole sees nothing useful */
-#define STEP         0.002 /* how finely it is looked for where a model turns back */
-#define DIRECTIONS   32    /* and in how many directions, of half a turn */
+#define RADIUS_MAX   11.43 /* tan(85 degrees): limit of a pinhole's useful field of view */
+#define STEP         0.002 /* step of the search for the usable radius */
+#define DIRECTIONS   32    /* and number of directions checked at each radius, over half a turn */
 #define NEWTON_MAX   60
-#define SHORTEST     1e-9  /* of a step: shorter ones lead nowhere */
-#define CLOSE        1e-10 /* at distance 1; a thousandth of a thousandth of a pixel */
+#define SHORTEST     1e-9  /* of a Newton step: with shorter ones it gives up */
+#define CLOSE        1e-10 /* tolerance at distance 1: a millionth of a pixel */
 #define FOCAL_MAX_PX 1e6
 #define COEFF_MAX    1e3
 
@@ -84,7 +84,7 @@ static void set_parts(struct lens *l)
 	memcpy(l->under, d + 5, sizeof(l->under));
 }
 
-/* What the radial part multiplies a radius by whose square is r2, and the derivative of that by r2. Below 0: beyond a pole. */
+/* Factor of the radial part for a squared radius r2, and its derivative by r2. Below 0: beyond a pole. */
 static double radial(const struct lens *l, double r2, double *ret_by_r2)
 {
 	const double *o = l->over, *u = l->under;
@@ -101,7 +101,7 @@ static double radial(const struct lens *l, double r2, double *ret_by_r2)
 	return over / under;
 }
 
-/* The radius r becomes without the tangential part, and its slope there. */
+/* Distorted radius of r without the tangential part, and its derivative. */
 static double bent(const struct lens *l, double r, double *ret_slope)
 {
 	double by_r2, k = radial(l, r * r, &by_r2);
@@ -111,8 +111,9 @@ static double bent(const struct lens *l, double r, double *ret_slope)
 }
 
 /*
- * Whether the derivatives are positive definite all around radius r. Seen along the radius and across it, in the direction at an angle a from (p2, p1),
- * they are slope + 3 t cos a, t sin a; t sin a, k + t cos a: with t = 2 r |(p1, p2)| the tangential part takes 3 t from them at most.
+ * Whether the Jacobian is positive definite everywhere on the circle of radius r. In radial and transverse components,
+ * at an angle a from (p2, p1), it is slope + 3 t cos a, t sin a; t sin a, k + t cos a, with t = 2 r |(p1, p2)|. So the
+ * tangential part changes its eigenvalues by 3 t at most.
  */
 static bool is_one_to_one(const struct lens *l, double r)
 {
@@ -143,7 +144,10 @@ static double limit_of(const struct lens *l)
 	return max;
 }
 
-/* r with bent(r) = to, within [0, limit]; negative: there is none. By Newton, and by halves where that leads out. */
+/*
+ * Solves bent(r) = to within [0, limit]; negative: no solution. Newton's method, with bisection if a step leaves the
+ * bracket.
+ */
 static double unbent(const struct lens *l, double to)
 {
 	double low = 0, high = l->limit, slope, r = fmin(to, high / 2);
@@ -164,7 +168,7 @@ static double unbent(const struct lens *l, double to)
 	return r;
 }
 
-/* x, y at distance 1 as an ideal lens has them, to where the lens has them; j: the derivatives, xx, xy, yy. */
+/* Distorts x, y of an ideal lens at distance 1; j: Jacobian xx, xy, yy. */
 static void distort(const struct lens *l, const double at[2], double ret[2], double j[3])
 {
 	double x = at[0], y = at[1], r2 = x * x + y * y, by_r2, k = radial(l, r2, &by_r2), p1 = l->p1, p2 = l->p2;
@@ -176,7 +180,7 @@ static void distort(const struct lens *l, const double at[2], double ret[2], dou
 	j[2] = k + 2 * y * y * by_r2 + 6 * p1 * y + 2 * p2 * x;
 }
 
-/* How far from `to` the lens has at; e: by which it is, j: the derivatives there. */
+/* Distance of the distorted `at` from `to`; e: the difference, j: the Jacobian there. */
 static double miss(const struct lens *l, const double to[2], const double at[2], double e[2], double j[3])
 {
 	distort(l, at, e, j);
@@ -186,8 +190,8 @@ static double miss(const struct lens *l, const double to[2], const double at[2],
 }
 
 /*
- * By Newton, from the place that the radial part alone gives; a step that leads out of the circle or away is halved. Within the circle there is one
- * solution or none, and a short step always leads nearer.
+ * Newton's method, starting at the solution without the tangential part; a step that leaves the circle or increases the
+ * error is halved. Within the circle there is at most one solution, and a short enough step always improves.
  */
 static bool undistort(const struct lens *l, const double to[2], double ret[2])
 {
@@ -280,9 +284,9 @@ bool lens_is_ideal(const struct lens *l)
 	return l->p.model != LENS_EQUIDISTANT;
 }
 
-/* ---- what can be one ---- */
+/* ---- creation ---- */
 
-/* The i-th point of the image's border, from pixel edge to pixel edge; false: there are no more. */
+/* The i-th point of the image's border, along pixel edges; false: no more. */
 static bool border(const struct lens_params *p, uint32_t i, double ret[2])
 {
 	uint32_t w = p->width + 1, h = p->height + 1;
@@ -327,7 +331,7 @@ int lens_init(struct lens *l, const struct lens_params *p, char *why, size_t cap
 	*l = (struct lens){ .p = *p };
 	set_parts(l);
 	l->limit = limit_of(l);
-	/* What the circle becomes has no hole, so with its border it has the whole image. */
+	/* The circle's image has no holes, so if it contains the border it contains the whole image. */
 	for (uint32_t i = 0; border(p, i, px); i++) {
 		if (lens_unproject(l, px, ray))
 			continue;
@@ -345,9 +349,9 @@ int lens_init(struct lens *l, const struct lens_params *p, char *why, size_t cap
 	return 0;
 }
 
-/* ---- out of an ideal picture ---- */
+/* ---- rectification ---- */
 
-#define MARGIN 1.0 /* px around, so that a look between pixels finds four */
+#define MARGIN 1.0 /* px around the picture, so that interpolation always finds four pixels */
 
 int lens_source(const struct lens *l, struct lens_source *ret, char *why, size_t cap)
 {
@@ -386,7 +390,8 @@ void lens_table(const struct lens *l, const struct lens_source *s, float *ret)
 		for (uint32_t x = 0; x < l->p.width; x++, ret += 2) {
 			double ray[3] = { 0, 0, 1 };
 
-			(void)lens_unproject(l, (const double[2]){ x, y }, ray); /* the border does, so all do */
+			/* cannot fail, as it works for the border */
+			(void)lens_unproject(l, (const double[2]){ x, y }, ray);
 			ret[0] = (float)(s->f * ray[0] / ray[2] + s->cx);
 			ret[1] = (float)(s->f * ray[1] / ray[2] + s->cy);
 		}

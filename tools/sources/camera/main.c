@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim-camera: cameras as a process of its own. Each /objects message is one look at the world: its boxes, the buildings and streets around the pose that /tf
- * has for the same instant, and the traffic lights as last heard of are drawn for every camera that is due, and read back into loaned slots, which are
- * published with the stamp of the objects.
+ * sim-camera: a process that renders cameras. For each /objects message, draws its boxes, the buildings and streets around the\n * pose that /tf has for the same stamp, and the last known traffic lights, for every due camera; reads the images back into\n * loaned slots, and publishes them with the stamp of the objects.
  *
- * Without lock-step nothing waits for the device: an image that is due while earlier ones are under way is dropped and counted. With --rank images are part
- * of the step.
+ * Without lock-step nothing waits for the device: an image that is due while earlier ones are pending is dropped and counted.\n * With --rank the step includes its images.
  *
  * Threads: main draws; "stop" (signals); "sim-jpeg" and "sim-readback" (workers); the library's (completions count; parameters are set).
  */
@@ -37,19 +34,20 @@ LOG_TOPIC("camera");
 
 #define FRAME_MAP     "map"
 #define FRAME_BASE    "base_link"
-#define WAIT_NS       100000000   /* wall: how often a stop is looked for */
-#define PENDING_NS    2000000     /* wall: how often an image under way is looked for */
-#define STEP_NS       10000000000 /* wall: a step waits so long for the device */
-#define RETRY_MS      20          /* simd is on its way back: look again */
+#define WAIT_NS       100000000   /* wall time: how often stopping is checked */
+#define PENDING_NS    2000000     /* wall time: how often pending images are checked */
+#define STEP_NS       10000000000 /* wall time: how long a step waits for the device */
+#define RETRY_MS      20          /* while simd reconnects */
 #define NO_RANK       (-1)
-#define TF_DEPTH      16 /* 50 Hz: the pose of 0.3 s ago is still there */
+#define TF_DEPTH      16 /* at 50 Hz, poses up to 0.3 s old are still available */
 #define STOP_GRACE_MS 1000
-#define FRAME_EVERY   10 /* looks: for bridges that come late; subscribers get the latched one */
-#define FRAME_CAP     sim_Transforms_size(CAMERAS_MAX, CAMERAS_MAX * 2 * sim_string_size(SIM_FRAME_ID_MAX))
-#define DAY_NS        86400000000000
-#define DEG           (M_PI / 180)
-#define NO_DRIVER \
-	78 /* exit status: it can never work like that (sysexits.h, EX_CONFIG), so simd does not try for ever */
+/* interval of the mounting frames, in messages: for bridges that connect late; subscribers get the latched one */
+#define FRAME_EVERY 10
+#define FRAME_CAP   sim_Transforms_size(CAMERAS_MAX, CAMERAS_MAX * 2 * sim_string_size(SIM_FRAME_ID_MAX))
+#define DAY_NS      86400000000000
+#define DEG         (M_PI / 180)
+/* exit status for an error that a restart cannot mend (EX_CONFIG of sysexits.h): simd does not restart it for ever */
+#define NO_DRIVER 78
 
 struct args {
 	const char *socket, *name, *cameras, *channel, *kind, *frame, *compressed, *boxes, *objects, *tf, *signals,
@@ -62,23 +60,24 @@ struct args {
 #define DOUBLE(opt_name, field, meta, lo, hi, text) OPT(opt_name, 0, DOUBLE, field, meta, text, .min = lo, .max = hi)
 #define INT(opt_name, field, meta, lo, hi, text)    OPT(opt_name, 0, INT, field, meta, text, .min = lo, .max = hi)
 #define STRING(opt_name, field, meta, text)         OPT(opt_name, 0, STRING, field, meta, text)
-#define NOWHERE                                     1000 /* no latitude: the network's is used */
+#define NOWHERE                                     1000 /* not a latitude or longitude: use the network's */
 
 static const struct opt OPTS[] = {
 	STRING("simd-socket", socket, "PATH", "control socket of simd"),
 	STRING("name", name, "NAME", "name shown by simctl [sim-camera]"),
 	OPT("cameras", 'c', STRING, cameras, "FILE",
-	    "JSON file of several cameras; then these eleven are not used:", .complete = "file"),
-	STRING("channel", channel, "CHANNEL", "where the images go; CHANNEL/info: their calibration [camera/front]"),
+	    "JSON file of several cameras, instead of the next eleven options:", .complete = "file"),
+	STRING("channel", channel, "CHANNEL",
+	       "channel of the images; CHANNEL/info has their calibration [camera/front]"),
 	STRING("kind", kind, "KIND", "colour, depth, semantic or instance [colour]"),
-	STRING("frame", frame, "NAME", "its optical frame [that of the channel, _optical behind it]"),
-	STRING("compressed", compressed, "CHANNEL", "JPEG of the images as well"),
-	STRING("boxes", boxes, "CHANNEL", "boxes of the objects in an instance image as well"),
-	INT("width", width, "PX", 1, LENS_SIDE_MAX, "of the image [640]"),
-	INT("height", height, "PX", 1, LENS_SIDE_MAX, "of the image [480]"),
+	STRING("frame", frame, "NAME", "its optical frame [the channel's name with _optical appended]"),
+	STRING("compressed", compressed, "CHANNEL", "channel of the images as JPEG, in addition"),
+	STRING("boxes", boxes, "CHANNEL", "channel of the objects' boxes in an instance image, in addition"),
+	INT("width", width, "PX", 1, LENS_SIDE_MAX, "width of the image [640]"),
+	INT("height", height, "PX", 1, LENS_SIDE_MAX, "height of the image [480]"),
 	DOUBLE("hfov", hfov_deg, "DEG", 1, 179, "field of view from the left to the right edge [90]"),
 	DOUBLE("rate", rate_hz, "HZ", 0, 1000,
-	       "images a second of simulated time, at most as many as objects come [10]"),
+	       "images per second of simulated time, at most one for each message of objects [10]"),
 	DOUBLE("x", x, "M", -50, 50, "place on the vehicle, forward of the rear axle [1.6]"),
 	DOUBLE("y", y, "M", -50, 50, "left of the middle [0]"),
 	DOUBLE("z", z, "M", -50, 50, "above the road [1.35]"),
@@ -91,19 +90,18 @@ static const struct opt OPTS[] = {
 	OPT("net", 'n', STRING, net, "FILE", "SUMO network whose streets are drawn", .complete = "file"),
 	OPT("buildings", 'b', STRING, buildings, "FILE", "JSON file of buildings in the map", .complete = "file"),
 	INT("samples", samples, "N", 0, 4,
-	    "of a pixel of colour: 1, or 4 for smooth edges [0: 4 with a GPU, 1 where the CPU draws]"),
-	DOUBLE("haze", haze, "M", 10, 1000000, "how far it is until 63 % of the light is lost [2500]"),
-	DOUBLE("hour", hour, "H", -1, 24,
-	       "hour of the day, by the sun, at the first image [-1: as simulated time says]"),
-	INT("day", day, "N", 0, 366, "day of the year at the first image [0: as simulated time says]"),
-	DOUBLE("latitude", latitude, "DEG", -90, NOWHERE, "where the sun is seen from [the network's]"),
-	DOUBLE("longitude", longitude, "DEG", -180, NOWHERE, "east [the network's]"),
+	    "samples per pixel of colour: 1, or 4 for smooth edges [0: 4 with a GPU, 1 if the CPU draws]"),
+	DOUBLE("haze", haze, "M", 10, 1000000, "distance in which haze takes 63 % of the light [2500]"),
+	DOUBLE("hour", hour, "H", -1, 24, "solar hour of the day at the first image [-1: from simulated time]"),
+	INT("day", day, "N", 0, 366, "day of the year at the first image [0: from simulated time]"),
+	DOUBLE("latitude", latitude, "DEG", -90, NOWHERE, "latitude for the sun's position [the network's]"),
+	DOUBLE("longitude", longitude, "DEG", -180, NOWHERE, "longitude, east, for the sun's position [the network's]"),
 	STRING("device", device, "TEXT", "draw with the device of Vulkan that has TEXT in its name"),
-	INT("images", images, "N", 0, INT64_MAX, "end after so many images of the first camera [0: never]"),
-	OPT("png", 0, STRING, png, "FILE", "write one picture of the first camera, and end", .complete = "file"),
-	STRING("at", at, "X,Y,DEG", "with --png: from there, without simd; base_link in the map, and where it looks"),
+	INT("images", images, "N", 0, INT64_MAX, "exit after this many images of the first camera [0: never]"),
+	OPT("png", 0, STRING, png, "FILE", "write one picture of the first camera, and exit", .complete = "file"),
+	STRING("at", at, "X,Y,DEG", "with --png: draw from this pose of base_link in the map, without simd"),
 	INT("rank", rank, "N", NO_RANK, SIM_STEP_RANK_MAX,
-	    "take part in lock-step, with that place in each step [-1: no]"),
+	    "take part in lock-step, with this rank in each step [-1: no]"),
 	{ 0 }
 };
 
@@ -122,8 +120,8 @@ struct app {
 	struct outlet frames;
 	struct sim_subscriber *objects;
 	struct sim_reader *tf, *signals;
-	struct sim_step *step;     /* NULL: no part in lock-step */
-	struct sim_params *params; /* NULL: another one has our name */
+	struct sim_step *step;     /* NULL: not in lock-step */
+	struct sim_params *params; /* NULL: the name is used by another node */
 	struct cameras cameras;
 	struct capture captures[CAMERAS_MAX];
 	struct pose mounts[CAMERAS_MAX]; /* optical frames in base_link */
@@ -133,14 +131,14 @@ struct app {
 	bool has_streets;
 	double latitude, longitude;
 	struct stage scene;
-	size_t n_fixed; /* of the scene: buildings */
+	size_t n_fixed; /* number of buildings in the scene, which come first */
 	struct stage lights;
-	int64_t lights_sim_ns; /* as of when */
+	int64_t lights_sim_ns; /* their stamp */
 	bool lights_known, sun_known;
-	int64_t sun_ahead_ns; /* of simulated time */
+	int64_t sun_ahead_ns; /* added to simulated time */
 	uint64_t looks, skipped, without_pose, busy;
 	bool done; /* the picture is written */
-	int r;     /* why it cannot go on; 0: it can */
+	int r;     /* negative errno that ends the process; 0: none */
 };
 
 /* ---- light ---- */
@@ -152,7 +150,7 @@ static double solar_hour(int64_t time_ns, double longitude)
 	return h < 0 ? h + 24 : h;
 }
 
-/* Days since the year began; a year is 365.2425 days, which is near enough for the sun. */
+/* A year is taken as 365.2425 days, which is accurate enough for the sun. */
 static double day_of_year(int64_t time_ns)
 {
 	return fmod((double)(time_ns / DAY_NS), 365.2425);
@@ -170,9 +168,9 @@ static void set_sun(struct app *a, int64_t stamp_sim_ns)
 	a->sun_ahead_ns = (int64_t)(hours * 3.6e12);
 }
 
-/* ---- one look ---- */
+/* ---- one message ---- */
 
-/* The pose of the vehicle at that instant. */
+/* The vehicle's pose at that stamp. */
 static bool pose_at(struct app *a, int64_t stamp_sim_ns, struct pose *ret)
 {
 	for (unsigned i = 0; i < TF_DEPTH; i++) {
@@ -188,7 +186,7 @@ static bool pose_at(struct app *a, int64_t stamp_sim_ns, struct pose *ret)
 	return false;
 }
 
-/* They are told where they are from the vehicle, and stay there while it goes on. */
+/* Their positions are relative to the vehicle; converts them to the map, where they stay. */
 static void look_at_lights(struct app *a)
 {
 	const struct sim_message *s;
@@ -233,7 +231,7 @@ static int draw(struct app *a, const struct pose *base, int64_t stamp_sim_ns, ui
 	return render_draw(a->render, &m);
 }
 
-/* A frame that several cameras have is told once. */
+/* A frame shared by several cameras is published once. */
 static bool told_before(const struct app *a, size_t i)
 {
 	for (size_t k = 0; k < i; k++) {
@@ -252,7 +250,7 @@ static uint32_t count_frames(const struct app *a)
 	return n;
 }
 
-/* Where the cameras are on the vehicle. */
+/* Mounting positions of the cameras. */
 static int send_frames(struct app *a)
 {
 	size_t cap = FRAME_CAP;
@@ -285,7 +283,7 @@ static int send_frames(struct app *a)
 
 static uint32_t due_cameras(struct app *a, const struct sim_message *msg)
 {
-	/* The instant that counts is the one of the objects, not the one at which we got round to them. */
+	/* uses the stamp of the objects, not the time of processing */
 	struct sim_clock_sample at = { .sim_ns = msg->header.stamp_sim_ns,
 				       .clock_generation = msg->header.clock_generation };
 	uint32_t due = 0;
@@ -344,7 +342,7 @@ static void on_objects(struct app *a, const struct sim_message *msg)
 	if (!due)
 		return;
 	if (a->looks++ % FRAME_EVERY == 0)
-		(void)send_frames(a); /* it comes again */
+		(void)send_frames(a); /* on failure it is sent again later */
 	if (!pose_at(a, stamp, &base)) {
 		a->without_pose++;
 		return;
@@ -356,7 +354,7 @@ static void on_objects(struct app *a, const struct sim_message *msg)
 		capture(a, &base, stamp, due);
 }
 
-/* The newest look counts; older ones that have piled up are skipped. */
+/* Only the newest message is processed; older ones in the queue are skipped. */
 static void drain(struct app *a)
 {
 	const struct sim_message *msg, *newest = NULL;
@@ -380,11 +378,11 @@ static bool ended(struct app *a)
 	       (a->args.images && a->captures[0].images.published >= (uint64_t)a->args.images);
 }
 
-/* r < 0: on its way back the library tells when it is there; lost for good there is nothing to wait for. */
+/* For r < 0: waits while the library reconnects; gives up if the client has failed for good. */
 static int hold_on(struct app *a, int r)
 {
 	if (a->args.png) {
-		log_error("%s: no picture: simd has gone", a->args.png);
+		log_error("%s: no picture: disconnected from simd", a->args.png);
 		return r;
 	}
 	if (sim_client_state(a->client) != SIM_CLIENT_FAILED) {
@@ -409,7 +407,7 @@ static int loop(struct app *a)
 	while (!ended(a)) {
 		int r = sim_wait(a->objects, pending(a) ? PENDING_NS : WAIT_NS);
 
-		process(a); /* before there is more to draw */
+		process(a); /* before new images are drawn */
 		if (r > 0)
 			drain(a);
 		if (r < 0 && (r = hold_on(a, r)) < 0)
@@ -423,16 +421,17 @@ static int join(struct app *a)
 	return sim_step_join(a->client, (uint32_t)a->args.rank, &a->step);
 }
 
-/* What is due in this step is published in it. */
+/* Publishes in this step all images that are due in it. */
 static void finish_step(struct app *a)
 {
 	for (size_t i = 0; i < a->cameras.n; i++) {
 		if (!capture_drain(&a->captures[i], STEP_NS))
-			log_warn("%s: the device has not drawn it in time for the step", a->cameras.at[i].channel);
+			log_warn("%s: the device has not drawn the image in time for the step",
+				 a->cameras.at[i].channel);
 	}
 }
 
-/* The same in lock-step: what has come by our turn is looked at in it. */
+/* In lock-step: processes in its turn what has arrived by then. */
 static int loop_steps(struct app *a)
 {
 	while (!ended(a)) {
@@ -493,7 +492,7 @@ static int one_camera(struct app *a)
 
 static int open_cameras(struct app *a)
 {
-	/* forward, left, up to right, down, forward */
+	/* forward, left and up are z, -x and -y of the optical frame */
 	const struct pose optical = { .axes = { 0, 0, 1, -1, 0, 0, 0, -1, 0 } };
 	int r = a->args.cameras ? cameras_load(a->args.cameras, &a->cameras) : one_camera(a);
 
@@ -546,7 +545,7 @@ static void open_params(struct app *a)
 	a->params = rate_params(a->client, a->args.name);
 	for (size_t i = 0; i < a->cameras.n && a->params && r == 0; i++) {
 		const struct rate_param p = { .name = a->cameras.n == 1 ? "frequency" : names[i],
-					      .description = "[Hz] images a second of simulated time",
+					      .description = "[Hz] images per second of simulated time",
 					      .initial = a->cameras.at[i].rate_hz,
 					      .min = 0.001,
 					      .max = 1000 };
@@ -596,7 +595,7 @@ static int attach(struct app *a)
 	for (size_t i = 0; i < a->cameras.n && r == 0; i++) {
 		r = capture_open(&a->captures[i], a->client, &a->cameras.at[i], &a->gpu, a->args.name);
 		if (r < 0)
-			return r; /* it has told why */
+			return r; /* capture_open() has logged why */
 	}
 	if (r == 0)
 		open_params(a);
@@ -604,7 +603,7 @@ static int attach(struct app *a)
 		what = "taking part in lock-step";
 		r = join(a);
 	} else if (r == 0) {
-		what = "telling simd that it is ready";
+		what = "reporting to simd that it is ready";
 		r = sim_client_ready(a->client);
 	}
 	if (r < 0)
@@ -629,10 +628,10 @@ static void detach(struct app *a)
 	gpu_close(&a->gpu);
 }
 
-/* --at: without simd. */
+/* For --at: without simd. */
 static int picture_alone(struct app *a)
 {
-	double at[3]; /* x, y, degrees, until these are read */
+	double at[3]; /* x, y, degrees; then x, y, z */
 	double deg;
 	struct pose base;
 
@@ -658,7 +657,7 @@ static int run(struct app *a)
 	if (r == 0)
 		r = a->step ? loop_steps(a) : loop(a);
 	log_info(
-		"%llu looks, %llu skipped, %llu without a pose, %llu while the device was busy; %llu things found no room",
+		"%llu looks, %llu skipped, %llu without a pose, %llu while the device was busy; %llu things left out for lack of room",
 		(unsigned long long)a->looks, (unsigned long long)a->skipped, (unsigned long long)a->without_pose,
 		(unsigned long long)a->busy, (unsigned long long)(a->scene.left_out + render_left_out(a->render)));
 	return r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a triangle is made of: read by C and by the shaders. A vertex has one; colours are in shaders/scene.vert. */
+/* Materials of triangles, shared by C and the shaders. Each vertex has one; colours are in shaders/scene.vert. */
 #define MAT_PAINT       0 /* the instance's colour */
 #define MAT_GLASS       1
 #define MAT_TYRE        2
@@ -25,26 +25,26 @@
 #define MAT_KERB     21
 #define MAT_COUNT    22
 
-/* what is lit, of an instance */
+/* lit lamps of an instance */
 #define LIT_RED    1
 #define LIT_YELLOW 2
 #define LIT_GREEN  4
 #define LIT_BRAKE  8
 #define LIT_NIGHT  16 /* headlamps, tail lamps, windows */
-#define IN_SHADE   32 /* no sun comes there */
+#define IN_SHADE   32 /* in shadow */
 
-/* groups of triangles that one pipeline draws */
+/* groups of triangles, one pipeline each */
 #define GROUP_THINGS  0
 #define GROUP_GROUND  1
 #define GROUP_FACADES 2
 
-/* what an image is of */
+/* kinds of images */
 #define KIND_COLOUR   0
 #define KIND_DEPTH    1
 #define KIND_SEMANTIC 2
 #define KIND_INSTANCE 3
 
-/* semantic labels: the ids of Cityscapes (cityscapesscripts/helpers/labels.py) */
+/* semantic labels: ids of Cityscapes (cityscapesscripts/helpers/labels.py) */
 #define LABEL_ROAD       7
 #define LABEL_SIDEWALK   8
 #define LABEL_BUILDING   11
@@ -58,5 +58,5 @@
 #define LABEL_BUS        28
 #define LABEL_MOTORCYCLE 32
 #define LABEL_BICYCLE    33
-#define LABEL_DYNAMIC    5   /* moves, and is none of these */
-#define LABEL_OF_VERTEX  255 /* of an instance: each triangle's material says it */
+#define LABEL_DYNAMIC    5   /* other moving things */
+#define LABEL_OF_VERTEX  255 /* of an instance: the label follows from each triangle's material */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SIDES 12 /* of what is round */
+#define SIDES 12 /* of round shapes */
 
 static bool grow(void **p, size_t *cap, size_t need, size_t each)
 {

@@ -14,13 +14,13 @@
 #define CHUNK         16384
 #define WIDTH_DEFAULT 3.2 /* SUMO's SUMO_const_laneWidth */
 #define WIDTH_MAX     100.0
-#define COORD_MAX     1e8 /* m: further out a float has no use */
+#define COORD_MAX     1e8 /* m: precision of floats is too low beyond */
 
 enum edge_function { NORMAL, INTERNAL, CROSSING, WALKING };
 
 struct edge {
 	char from[NET_ID_MAX], to[NET_ID_MAX];
-	uint32_t first; /* of its lanes among the shapes */
+	uint32_t first; /* index of its first lane in the shapes */
 	uint32_t n;
 };
 
@@ -36,15 +36,15 @@ struct reading {
 	struct edge *edges;
 	struct junction *junctions;
 	size_t n_edges, n_junctions, edges_cap, junctions_cap, shapes_cap, points_cap;
-	enum edge_function function; /* of the edge that is open */
-	bool in_edge;                /* and whether one is */
+	enum edge_function function; /* of the open edge */
+	bool in_edge;                /* an edge is open */
 	unsigned depth;
 	double projected[4]; /* origBoundary */
 	bool located;
-	int r; /* why it was ended; 0: it was not */
+	int r; /* negative errno that ended parsing; 0: none */
 };
 
-/* ---- small things ---- */
+/* ---- helpers ---- */
 
 static const char *attribute(const char **all, const char *name)
 {
@@ -67,7 +67,7 @@ static unsigned long line_of(const struct reading *d)
 	return (unsigned long)XML_GetCurrentLineNumber(d->parser);
 }
 
-/* Room for one more of `each` bytes. */
+/* Room for one more element of `each` bytes. */
 static bool more(struct reading *d, void **p, size_t n, size_t *cap, size_t each)
 {
 	size_t to = *cap ? *cap * 2 : 256;
@@ -85,14 +85,14 @@ static bool more(struct reading *d, void **p, size_t n, size_t *cap, size_t each
 	return true;
 }
 
-/* A number up to `stop`, and the rest. NaN, infinity and what is too far out are none. */
+/* Parses a number, and advances *at. False: NaN, infinite or out of range. */
 static bool number(const char **at, double *ret)
 {
 	*at += strspn(*at, " ");
 	return number_take_f64(at, ret) == 0 && fabs(*ret) <= COORD_MAX;
 }
 
-/* "x,y" or "x,y,z", and the blank after it. */
+/* Parses "x,y" or "x,y,z" and following blanks. */
 static bool point(const char **at, double ret[3])
 {
 	ret[2] = 0;
@@ -128,7 +128,7 @@ static bool add_point(struct reading *d, const double p[3])
 	return true;
 }
 
-/* Points that are one on another are one. False: it was ended, or the shape is none. */
+/* Merges coinciding points. False: parsing was ended, or there are too few points. */
 static bool add_points(struct reading *d, const char *text, struct net_shape *s)
 {
 	double p[3], last[3] = { NAN, NAN, NAN };
@@ -163,7 +163,7 @@ static void add_shape(struct reading *d, struct net_shape s, const char *text)
 	if (add_points(d, text, &s))
 		n->shapes[n->n++] = s;
 	else if (d->r == 0)
-		n->n_points = s.first; /* netconvert writes such: nothing to see */
+		n->n_points = s.first; /* netconvert writes degenerate shapes, which are not visible */
 }
 
 /* ---- elements ---- */
@@ -245,7 +245,7 @@ static void on_location(struct reading *d, const char **all)
 	const char *orig = attribute(all, "origBoundary"), *p = attribute(all, "projParameter");
 
 	if (!orig || !p || *p != '+')
-		return; /* "!": it is nowhere */
+		return; /* "!": not georeferenced */
 	for (int i = 0; i < 4; i++) {
 		if (!number(&orig, &d->projected[i]) || (i < 3 && *orig++ != ','))
 			return;
@@ -258,9 +258,9 @@ static void XMLCALL on_start(void *arg, const char *element, const char **all)
 	struct reading *d = arg;
 
 	if (d->r < 0)
-		return; /* ended, and yet expat may call */
+		return; /* expat may call once more after stopping */
 	if (d->depth++ == 0 && strcmp(element, "net") != 0)
-		end(d, err_set(-EINVAL, "%s:%lu: <%.40s>, where a network of SUMO has <net>", d->name, line_of(d),
+		end(d, err_set(-EINVAL, "%s:%lu: <%.40s> instead of <net>: not a network of SUMO", d->name, line_of(d),
 			       element));
 	else if (strcmp(element, "edge") == 0)
 		on_edge(d, all);
@@ -286,17 +286,17 @@ static void XMLCALL on_end(void *arg, const char *element)
 	d->n_edges++;
 }
 
-/* Entities that grow without end begin with one. */
+/* Refused, as entity expansion attacks need a DOCTYPE. */
 static void XMLCALL on_doctype(void *arg, const char *name, const char *system, const char *public, int internal)
 {
 	struct reading *d = arg;
 
 	(void)system, (void)public, (void)internal;
-	end(d, err_set(-EINVAL, "%s:%lu: a document type (<!DOCTYPE %.40s>) has no place in a network of SUMO", d->name,
-		       line_of(d), name));
+	end(d, err_set(-EINVAL, "%s:%lu: a document type (<!DOCTYPE %.40s>) is not allowed in a network of SUMO",
+		       d->name, line_of(d), name));
 }
 
-/* ---- what only the whole tells ---- */
+/* ---- after parsing ---- */
 
 static int by_id(const void *a, const void *b)
 {

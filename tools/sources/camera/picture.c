@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* picture.h */
+/* See picture.h. */
 #include "picture.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "mem.h"
 
-#define NAMES 16u /* that are tried beside the file */
+#define NAMES 16u /* of temporary files that are tried */
 
 static int fail(int e, const char *path, const char *text, char *why, size_t cap)
 {
@@ -21,7 +21,7 @@ static int fail(int e, const char *path, const char *text, char *why, size_t cap
 	return -e;
 }
 
-/* The simple interface of libpng reads rows that lie as they are. */
+/* libpng's simplified API needs rows of RGB without padding. */
 static int write_png(FILE *f, const uint8_t *rgb, uint32_t width, uint32_t height, const char *path, char *why,
 		     size_t cap)
 {
@@ -47,7 +47,7 @@ static uint8_t *without_alpha(const uint8_t *rgba, uint32_t width, uint32_t heig
 	return rgb;
 }
 
-/* Beside the file, so that it can take its place; by a name that nobody has, with the mode of any file that is written. */
+/* Creates a temporary file in the same directory, with a unique name and the usual mode. */
 static FILE *open_beside(const char *path, char *ret, size_t cap)
 {
 	int fd = -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shaders, and in which state they draw. See render_private.h. */
+/* Shaders and pipeline states. See render_private.h. */
 #include "render_private.h"
 
 #include <string.h>
@@ -27,15 +27,15 @@ struct code {
 		name, sizeof(name) \
 	}
 
-/* One pipeline: what differs. */
+/* The differences between pipelines. */
 struct plan {
 	struct code vert, frag;
 	VkPipelineLayout layout;
 	VkFormat colour;
 	VkSampleCountFlagBits samples;
-	bool instances;           /* reads vertices and instances; else all of the picture */
-	bool tests, writes_depth; /* nearer: more */
-	bool shades;              /* once a pixel, and multiplies */
+	bool instances;           /* vertices and instances as input; else it covers the whole picture */
+	bool tests, writes_depth; /* reversed depth: nearer is greater */
+	bool shades;              /* multiplies the colour, once per pixel */
 	int32_t constants[3];
 };
 
@@ -69,7 +69,7 @@ static const VkVertexInputAttributeDescription ATTRIBUTES[] = {
 	{ 5, 1, VK_FORMAT_R32G32B32A32_UINT, offsetof(struct instance, tag) },
 };
 
-/* Depth is 1 at the near plane and 0 far away: floats are finest there. */
+/* Reversed depth: 1 at the near plane, 0 far away, where floats are most precise. */
 static VkPipelineDepthStencilStateCreateInfo depth_state(const struct plan *p)
 {
 	const VkStencilOpState once = { .failOp = VK_STENCIL_OP_KEEP,
@@ -136,7 +136,7 @@ static int build(const struct gpu *g, const struct plan *p, VkShaderModule vert,
 	const VkPipelineRasterizationStateCreateInfo raster = {
 		.sType = VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO,
 		.polygonMode = VK_POLYGON_MODE_FILL,
-		/* pressed flat, both sides of a thing are its shadow */
+		/* a shadow is flattened, so both sides of the thing must be drawn */
 		.cullMode = p->instances && !p->shades ? VK_CULL_MODE_BACK_BIT : VK_CULL_MODE_NONE,
 		.frontFace = VK_FRONT_FACE_COUNTER_CLOCKWISE,
 		.lineWidth = 1

@@ -11,7 +11,7 @@
 
 #define STREETS_M 900.0f
 
-/* ---- creating ---- */
+/* ---- creation ---- */
 
 static int copy_in(const struct gpu *g, size_t a_size, const void *a, size_t b_size, const void *b,
 		   VkBufferUsageFlags usage, struct gpu_buffer *ret)
@@ -78,7 +78,7 @@ static int create_camera(struct render *r, struct camera *c)
 	return e < 0 ? e : create_table(r, c);
 }
 
-/* What is drawn into before a camera's image is there: as large as the largest. */
+/* Intermediate attachments of all cameras, in the size of the largest. */
 static int create_shared(struct render *r, unsigned kinds)
 {
 	uint32_t w = 1, h = 1;
@@ -337,7 +337,7 @@ static bool sees_part(const struct drawing *d, const struct streets_part *p)
 	return hypot(mid[0], mid[1]) - radius < STREETS_M && view_sees(&d->r->cameras[d->camera], d->view, mid, radius);
 }
 
-/* Parts lie one after the other: those between two that are not seen are drawn by one command. */
+/* Parts are consecutive: each run of visible ones is drawn with one command. */
 static void draw_streets(const struct drawing *d)
 {
 	const struct streets *s = d->r->streets;
@@ -353,7 +353,7 @@ static void draw_streets(const struct drawing *d)
 	}
 }
 
-/* The ground is behind all that stands on it: what is covered costs no light. */
+/* The ground is drawn after what stands on it, so hidden pixels are not shaded. */
 static void draw_colour(const struct drawing *d)
 {
 	const struct gpu_calls *vk = &d->r->g->vk;
@@ -388,7 +388,7 @@ static VkClearColorValue clear_of(unsigned kind)
 	const union {
 		float f;
 		uint32_t u;
-	} nothing = { .f = INFINITY }; /* REP 117: nothing was seen, it is too far */
+	} nothing = { .f = INFINITY }; /* REP 117: infinity where nothing was in range */
 
 	return (VkClearColorValue){ .uint32 = { kind == KIND_DEPTH      ? nothing.u
 						: kind == KIND_SEMANTIC ? LABEL_SKY
@@ -503,7 +503,7 @@ static void draw_camera(struct render *r, struct flight *f, size_t i, const stru
 		      VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
 }
 
-/* A flight that the device has done with. */
+/* The next submission slot; -EAGAIN: the device still uses it. */
 static int take_flight(struct render *r, struct flight **ret)
 {
 	struct flight *f = &r->flights[r->next];

@@ -11,8 +11,8 @@
 #include "err.h"
 #include "picture.h"
 
-#define WAIT_NS  30000000000 /* a slow driver on a busy machine */
-#define GREY_FAR 80.0f       /* m: half as bright as what is near */
+#define WAIT_NS  30000000000 /* for a slow driver on a busy machine */
+#define GREY_FAR 80.0f       /* m: distance at half brightness */
 
 int snapshot_read(const struct gpu *g, const struct render *r, size_t camera, const struct camera_spec *spec,
 		  void **ret)
@@ -61,7 +61,7 @@ int snapshot_read(const struct gpu *g, const struct render *r, size_t camera, co
 	return e;
 }
 
-/* As Cityscapes paints its labels. */
+/* Cityscapes's colours. */
 static void label_colour(uint8_t label, uint8_t rgb[3])
 {
 	static const struct {

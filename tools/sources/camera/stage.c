@@ -8,16 +8,16 @@
 #include "../scene/scene.h"
 #include "err.h"
 
-#define EXTENT_MAX  10000.0 /* m: what is larger is no thing */
+#define EXTENT_MAX  10000.0 /* m: larger things are invalid */
 #define COORD_MAX   1e8
-#define VAN_HEIGHT  1.9    /* m: a car that is higher is one */
+#define VAN_HEIGHT  1.9    /* m: a higher car is a van */
 #define BRAKING     (-0.7) /* m/s^2 along its heading */
-#define NIGHT_UP    0.04   /* sun's height above the horizon, as a sine */
-#define LIGHT_SHIFT 0.42   /* m between lights that stand in one place */
+#define NIGHT_UP    0.04   /* sine of the sun's elevation */
+#define LIGHT_SHIFT 0.42   /* m between lights at one position */
 
 #define RGB(r, g, b) ((uint32_t)(r) | (uint32_t)(g) << 8 | (uint32_t)(b) << 16)
 
-/* linear, of 255 */
+/* linear, 0 to 255 */
 static const uint32_t CARS[] = {
 	RGB(176, 178, 180), RGB(96, 99, 104),   RGB(30, 32, 35), RGB(9, 9, 10),    RGB(14, 30, 78),
 	RGB(116, 8, 8),     RGB(190, 188, 180), RGB(12, 50, 40), RGB(24, 66, 120), RGB(130, 84, 24),
@@ -162,7 +162,7 @@ struct pose pose_in(const struct pose *a, const struct pose *b)
 	return r;
 }
 
-/* By its largest part, so that nothing is divided by what is near 0. */
+/* Divides by the largest component, for numerical stability. */
 void pose_quaternion(const struct pose *p, struct sim_Quaternion *ret)
 {
 	const double *a = p->axes;
@@ -226,7 +226,7 @@ static void add(struct stage *s, const struct thing *t)
 		s->left_out++;
 }
 
-/* A box of that pose in base: its floor's middle. */
+/* Sets the thing's pose from a box given in base: the centre of its floor. */
 static bool stand(const struct sim_Pose *p, const struct sim_Vector3 *size, const struct pose *base, struct thing *t)
 {
 	struct sim_Vector3 at = { .x = p->position.x, .y = p->position.y, .z = p->position.z };
@@ -283,7 +283,10 @@ static uint8_t lamp_of(uint8_t colour)
 	}
 }
 
-/* A lane has one light for each way that leads on: they are side by side. Of one way: they are lamps of one light. */
+/*
+ * Number of lights at that position. A lane has one light per direction, shown side by side; messages for one direction
+ * are lamps of the same light.
+ */
 static unsigned beside_others(const struct stage *s, size_t first, const struct thing *t)
 {
 	unsigned n = 0;
@@ -316,7 +319,7 @@ void stage_add_signals(struct stage *s, const struct sim_TrafficSignals *m, size
 			s->left_out++;
 			continue;
 		}
-		/* as seen by who comes, from the lane's middle alternately to the right and left */
+		/* alternately right and left of the lane's centre, as seen by approaching traffic */
 		left[0] = sin(t.yaw) * LIGHT_SHIFT;
 		left[1] = -cos(t.yaw) * LIGHT_SHIFT;
 		for (unsigned tries = 0, k = 1; tries < 8 && beside_others(s, first, &t); tries++, k++) {
@@ -355,7 +358,7 @@ int stage_add_buildings(struct stage *s, const char *path)
 
 /* ---- light ---- */
 
-/* Whether a ray from p towards `sun` goes through a box. */
+/* Whether a ray from p towards `sun` hits the box. */
 static bool covers(const struct thing *b, const double p[3], const double sun[3])
 {
 	double c = cos(b->yaw), s = sin(b->yaw), dx = p[0] - b->at[0], dy = p[1] - b->at[1];
@@ -376,7 +379,7 @@ static bool covers(const struct thing *b, const double p[3], const double sun[3]
 static bool in_shade(const struct stage *s, const struct thing *t, const double sun[3])
 {
 	const double p[3] = { t->at[0], t->at[1], t->at[2] + t->size[2] / 2 };
-	double reach = 60 / fmax(sun[2], 0.05); /* m: a house of 60 m throws it so far */
+	double reach = 60 / fmax(sun[2], 0.05); /* m: shadow length of a house of 60 m */
 
 	for (size_t i = 0; i < s->n; i++) {
 		const struct thing *b = &s->things[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands and moves in the map, as things that can be drawn; out of messages and a file. Thread: one at a time. */
+/* The things in the map that can be drawn, from messages and a file. Thread: one at a time. */
 #ifndef CAMERA_STAGE_H
 #define CAMERA_STAGE_H
 
@@ -16,17 +16,17 @@
 #define STAGE_THINGS_MAX 8192u
 
 struct thing {
-	double at[3];    /* m in the map: the middle of its box's floor */
+	double at[3];    /* m in the map: centre of its box's floor */
 	double yaw;      /* rad about z */
 	double size[3];  /* m: length, width, height */
-	uint32_t colour; /* red, green, blue, linear, from the lowest byte on */
-	uint32_t id;     /* of the object; others: any */
+	uint32_t colour; /* red, green, blue, linear, from the lowest byte up */
+	uint32_t id;     /* of the object; arbitrary for others */
 	uint8_t form;    /* enum form */
 	uint8_t label;   /* LABEL_* */
 	uint8_t lit;     /* LIT_*, IN_SHADE */
 };
 
-/* A frame in the map: where it is, and its axes as columns, row by row. */
+/* A frame in the map: its position, and its axes as columns of a row-major matrix. */
 struct pose {
 	double at[3], axes[9];
 };
@@ -34,31 +34,31 @@ struct pose {
 struct stage {
 	struct thing things[STAGE_THINGS_MAX];
 	size_t n;
-	uint64_t left_out; /* things that found no room */
+	uint64_t left_out; /* things without room, or with invalid numbers */
 };
 
-/* Its box has numbers that can be drawn with. */
+/* Whether its box can be drawn. */
 bool thing_ok(const struct thing *t);
 
-/* The pose of `child` in `parent` out of a message. False: it is not in it, or its numbers are none. */
+/* Finds the pose of `child` in `parent` in a message. False: not there, or invalid numbers. */
 bool pose_find(const struct sim_Transforms *m, size_t body_size, const char *parent, const char *child,
 	       struct pose *ret);
-/* b, given in a. */
+/* Pose b, given in the frame a, in the frame that a is given in. */
 struct pose pose_in(const struct pose *a, const struct pose *b);
 void pose_quaternion(const struct pose *p, struct sim_Quaternion *ret);
 struct pose pose_from_rpy(const double at[3], double roll, double pitch, double yaw);
 
-/* Buildings as sim-lidar(1) has them. 0; -ENOENT, -EINVAL, -E2BIG, -ENOMEM, with a sentence. Appends. */
+/* Adds buildings from a file, see sim-lidar(1). 0; -ENOENT, -EINVAL, -E2BIG, -ENOMEM, with the reason in err_why(). */
 int stage_add_buildings(struct stage *s, const char *path);
-/* Objects and lights are in base, the frame that the message is in. */
+/* base: the pose of the messages' frame. */
 void stage_add_objects(struct stage *s, const struct sim_Detected3DObjects *m, size_t body_size,
 		       const struct pose *base);
 void stage_add_signals(struct stage *s, const struct sim_TrafficSignals *m, size_t body_size, const struct pose *base);
 
-/* Light of the moment: what is in a building's shadow gets IN_SHADE, at night all gets LIT_NIGHT. sun: direction to it. */
+/* Sets IN_SHADE for things in a building's shadow, and LIT_NIGHT for all at night. sun: direction to it. */
 void stage_light(struct stage *s, const double sun[3]);
 
-/* The class that has this label, as sim/Detected3DObject names it; "Unknown": none of them. */
+/* The class with this label, as in sim/Detected3DObject; "Unknown": none. */
 const char *stage_label_name(uint8_t label);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "err.h"
 
-/* m above the lane that the network gives: who lies on whom */
+/* layers, m above the network's lanes */
 #define Z_JUNCTION 0.0f
 #define Z_LANE     0.002f
 #define Z_FOOTWAY  0.004f
@@ -16,19 +16,19 @@
 #define Z_MARKING  0.008f
 
 #define LINE_WIDTH  0.12f
-#define DASH        3.0f /* m of a line, then as much as GAP without */
+#define DASH        3.0f /* m of a dash; the gap is GAP */
 #define GAP         6.0f
 #define STOP_WIDTH  0.5f
-#define STOP_BEFORE 0.4f /* m from the lane's end */
+#define STOP_BEFORE 0.4f /* m before the lane's end */
 #define ZEBRA       0.5f /* m of a stripe, and between two */
 #define KERB_WIDTH  0.15f
 #define POST_HEIGHT 5.75f
 #define POST_RADIUS 0.09f
 #define ARM_RADIUS  0.06f
-#define POST_BESIDE 0.7f     /* m from the roadway's edge */
-#define MITRE_MAX   2.0f     /* a sharp bend does not become a spike */
-#define PIECE_MAX   50000.0f /* m: a longer piece of a lane gets no dashes */
-#define EAR_POINTS  512u     /* an outline of more points is a fan */
+#define POST_BESIDE 0.7f     /* m from the road's edge */
+#define MITRE_MAX   2.0f     /* limits the spike at a sharp bend */
+#define PIECE_MAX   50000.0f /* m: a longer segment gets no dashes */
+#define EAR_POINTS  512u     /* outlines with more points are drawn as a fan */
 
 struct work {
 	const struct net *net;
@@ -39,8 +39,8 @@ struct work {
 
 struct line {
 	mesh_point *p;
-	float *width;     /* towards the left, of a mitre: 1 where it is straight */
-	mesh_point *left; /* unit, to the left */
+	float *width;     /* mitre length to the left; 1 on a straight line */
+	mesh_point *left; /* unit vector to the left */
 	uint32_t n;
 };
 
@@ -86,7 +86,7 @@ static void mitres(struct line *l)
 		}
 		l->left[i][0] = m[0] / len;
 		l->left[i][1] = m[1] / len;
-		/* half of the angle between the two: as wide as the line is, measured across it */
+		/* lengthened by the half angle, so that the line's width is constant */
 		l->width[i] = fminf(2 / fmaxf(len, 1), MITRE_MAX);
 	}
 }
@@ -119,7 +119,7 @@ static float length_of(const struct line *l, uint32_t i)
 	return hypotf(l->p[i + 1][0] - l->p[i][0], l->p[i + 1][1] - l->p[i][1]);
 }
 
-/* From `right` to `left` of the line's middle, from its begin to its end. */
+/* A strip along the line, between the offsets `right` and `left` of its middle. */
 static void ribbon(const struct work *w, const struct line *l, float right, float left, float up, unsigned material)
 {
 	for (uint32_t i = 0; i + 1 < l->n; i++) {
@@ -139,11 +139,11 @@ static void between(const mesh_point a, const mesh_point b, float f, mesh_point 
 		ret[k] = a[k] + (b[k] - a[k]) * f;
 }
 
-/* Pieces of a ribbon: `on` metres of it, then `off` without. */
+/* A dashed ribbon: `on` metres drawn, then `off` metres not. */
 static void dashes(const struct work *w, const struct line *l, float right, float left, float on, float off,
 		   unsigned material)
 {
-	float phase = 0; /* m since the last piece began */
+	float phase = 0; /* m since the last dash began */
 
 	for (uint32_t i = 0; i + 1 < l->n; i++) {
 		float len = length_of(l, i), at = 0;
@@ -200,7 +200,7 @@ static bool is_ear(const struct line *l, const uint32_t *at, uint32_t n, uint32_
 	return true;
 }
 
-/* Ear by ear; where there is none (it crosses itself) the next corner is cut off all the same. */
+/* Ear clipping; if there is no ear (the outline crosses itself), cuts off the next corner anyway. */
 static void fill(const struct work *w, const struct line *l, float up, unsigned material)
 {
 	uint32_t at[EAR_POINTS], n = l->n < EAR_POINTS ? l->n : EAR_POINTS;
@@ -240,7 +240,7 @@ static bool drives(const struct net_shape *s)
 	return s->kind == NET_ROAD || s->kind == NET_CYCLEWAY;
 }
 
-/* The lines on the left side of a lane, and at its end. */
+/* The line on the left of a lane, and on the right of the first lane. */
 static void mark_lane(const struct work *w, const struct line *l, size_t i)
 {
 	const struct net_shape *s = &w->net->shapes[i];
@@ -251,15 +251,15 @@ static void mark_lane(const struct work *w, const struct line *l, size_t i)
 		dashes(w, l, left - half, left + half, DASH, GAP, MAT_MARKING);
 	else if (next && drives(next))
 		ribbon(w, l, left - half, left + half, Z_MARKING, MAT_MARKING);
-	else if (!next && s->two_way) /* the other direction has its own */
+	else if (!next && s->two_way) /* the opposite direction draws its own line */
 		ribbon(w, l, left - 2 * LINE_WIDTH, left - LINE_WIDTH, Z_MARKING, MAT_MARKING);
 	else if (!next)
 		ribbon(w, l, left - 2.5f * LINE_WIDTH, left - 1.5f * LINE_WIDTH, Z_MARKING, MAT_MARKING);
-	if (i == 0 || !same_edge(w->net, i, i - 1)) /* no footway: the road's own edge */
+	if (i == 0 || !same_edge(w->net, i, i - 1)) /* without a footway: the road's edge line */
 		ribbon(w, l, 1.5f * LINE_WIDTH - left, 2.5f * LINE_WIDTH - left, Z_MARKING, MAT_MARKING);
 }
 
-/* From `from` metres before the end to `to`. */
+/* A stripe from `from` to `to` metres before the lane's end. */
 static void across_end(const struct work *w, const struct line *l, float width, float from, float to)
 {
 	uint32_t last = l->n - 2;
@@ -279,7 +279,7 @@ static void across_end(const struct work *w, const struct line *l, float width, 
 	mesh_quad(&w->to->mesh, q[0], q[1], q[2], q[3], MAT_MARKING);
 }
 
-/* An arm in the direction that is across the lane's end. */
+/* A horizontal arm between two points. */
 static void arm(const struct work *w, const mesh_point from, const mesh_point to)
 {
 	float d[2];
@@ -301,7 +301,7 @@ static void arm(const struct work *w, const mesh_point from, const mesh_point to
 	mesh_quad(&w->to->mesh, c[1], c[3], c[7], c[5], MAT_POLE);
 }
 
-/* Beside the rightmost lane that drives: a post, and an arm to the middle of the leftmost one. */
+/* A post beside the rightmost driving lane, with an arm to the middle of the leftmost one. */
 static void post(const struct work *w, const struct line *l, size_t i)
 {
 	const struct net_shape *s = &w->net->shapes[i];

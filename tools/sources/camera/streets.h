@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The network as triangles: surfaces, kerbs, lines, stop lines, crossings, and the posts that carry traffic lights. It is cut into squares, so that what
- * is out of sight need not be drawn. What lies on something else is some millimetres above it. Thread: one.
+ * Converts a network to triangles: surfaces, kerbs, lines, stop lines, crossings, and the posts of traffic lights.
+ * Divided into squares, so that those out of sight need not be drawn. Layers on top of each other are some millimetres
+ * apart. Thread: one.
  */
 #ifndef CAMERA_STREETS_H
 #define CAMERA_STREETS_H
@@ -9,21 +10,21 @@
 #include "mesh.h"
 #include "net.h"
 
-#define STREETS_SQUARE 48.0f /* m, of a side */
+#define STREETS_SQUARE 48.0f /* side length, m */
 
 struct streets_part {
-	uint32_t first, n;     /* among the mesh's indices */
-	float low[3], high[3]; /* of its vertices */
+	uint32_t first, n;     /* in the mesh's indices */
+	float low[3], high[3]; /* bounds of its vertices */
 };
 
 struct streets {
 	struct mesh mesh;
-	double origin[3]; /* in the map, what the vertices count from */
+	double origin[3]; /* of the vertices, in the map */
 	struct streets_part *parts;
 	size_t n;
 };
 
-/* -ENOMEM, with a sentence. */
+/* -ENOMEM, with the reason in err_why(). */
 int streets_build(const struct net *net, struct streets *ret);
 void streets_free(struct streets *s);
 

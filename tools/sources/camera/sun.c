@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sun.h */
+/* See sun.h. */
 #include "sun.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #define NS_PER_S INT64_C(1000000000)
 #define RAD      (M_PI / 180)
 
-/* Minutes that a sundial is ahead of the mean sun; *ret: declination, radians. year_rad: 2 pi a year. */
+/* Equation of time, in minutes; *ret_declination: in radians. year_rad: 2 pi per year. */
 static double equation_of_time(double year_rad, double *ret_declination)
 {
 	double g = year_rad;
@@ -35,7 +35,7 @@ void sun_direction(int64_t time_ns, double latitude_deg, double longitude_deg, d
 	hours = t.tm_hour + t.tm_min / 60.0 + t.tm_sec / 3600.0;
 	minutes = equation_of_time(2 * M_PI / (is_leap(t.tm_year + 1900) ? 366 : 365) * (t.tm_yday + (hours - 12) / 24),
 				   &declination);
-	/* the hour angle: 0 at the sun's noon, west of it above 0 */
+	/* hour angle: 0 at solar noon, positive in the afternoon */
 	angle = (hours * 60 + minutes + 4 * longitude_deg) / 4 * RAD - M_PI;
 	ret_enu[0] = -cos(declination) * sin(angle);
 	ret_enu[1] = cos(lat) * sin(declination) - sin(lat) * cos(declination) * cos(angle);
@@ -44,7 +44,7 @@ void sun_direction(int64_t time_ns, double latitude_deg, double longitude_deg, d
 
 /* ---- colours ---- */
 
-/* What the sky and the light are like at heights of the sun between which is blended: by day, before sunset, at sunset, at night. */
+/* Colours at certain elevations of the sun, interpolated in between: by day, before sunset, at sunset, at night. */
 static const struct {
 	double up;
 	struct sun_light light;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a camera sees, and as what it is drawn. See render_private.h. */
+/* Selects what a camera sees, and how it is drawn. See render_private.h. */
 #include "render_private.h"
 
 #include <math.h>
 #include <string.h>
 
-#define NEAR_M      0.1f    /* m: what is nearer is not seen */
+#define NEAR_M      0.1f    /* m: near plane */
 #define FAR_M       2000.0f /* things further away are not drawn */
 #define GROUND_M    3000.0f /* side of the plane below all */
-#define GROUND_DROP 0.03    /* m that it lies below the streets */
-#define SHADOW_M    160.0f  /* further away nobody sees one */
-#define SHADE       0.78f   /* of the sun's light, what a shadow takes away on a clear day */
-#define SUN_LOW     0.05    /* below that there are no shadows: they would be endless */
+#define GROUND_DROP 0.03    /* m below the streets */
+#define SHADOW_M    160.0f  /* m: shadows further away are not drawn */
+#define SHADE       0.78f   /* part of the sun's light that a shadow removes on a clear day */
+#define SUN_LOW     0.05    /* sun's z below which there are no shadows: they would be endless */
 
-#define FINE_PX        45.0f /* a thing with so large a radius has all its details */
-#define COARSE_PX      14.0f /* with less: only what gives it its shape */
-#define SHADOW_PX      1.0f  /* with less: no shadow */
-#define SHADOW_FINE_PX 60.0  /* with more, one sees through between a thing's wheels */
+#define FINE_PX        45.0f /* apparent radius from which on a thing is drawn with all details */
+#define COARSE_PX      14.0f /* below it: coarsest details */
+#define SHADOW_PX      1.0f  /* below it: no shadow */
+#define SHADOW_FINE_PX 60.0  /* above it, gaps between a thing's wheels are visible in its shadow */
 
 void view_planes(struct camera *c)
 {
@@ -34,7 +34,7 @@ void view_planes(struct camera *c)
 	}
 }
 
-/* From the map around the eye to the optical frame. */
+/* From the map, relative to the eye, to the optical frame. */
 static void to_optical(const struct pose *view, const double d[3], float ret[3])
 {
 	for (int i = 0; i < 3; i++)
@@ -61,7 +61,10 @@ static void set4(float ret[4], const float *v, float w)
 	ret[3] = w;
 }
 
-/* Rows of the projection: x, y and 1 of the optical frame to -w..w; depth NEAR_M / z. Pixel 0's middle is half a pixel from the edge. */
+/*
+ * Projection matrix: x, y and 1 of the optical frame to -w..w; depth is NEAR_M / z. The centre of pixel 0 is half a
+ * pixel from the edge.
+ */
 static void set_clip(const struct camera *c, const struct pose *view, struct frame *f)
 {
 	double w = c->s.width, h = c->s.height;
@@ -75,7 +78,7 @@ static void set_clip(const struct camera *c, const struct pose *view, struct fra
 		f->clip[4 * k] = (float)(sx * o[0] + ox * o[2]);
 		f->clip[4 * k + 1] = (float)(sy * o[1] + oy * o[2]);
 		f->clip[4 * k + 3] = (float)o[2];
-		/* fragments count from the edge */
+		/* fragment coordinates count from the edge */
 		f->ray[k] = (float)(o[2] - o[0] * (c->s.cx + 0.5) / fx - o[1] * (c->s.cy + 0.5) / fy);
 		f->ray_x[k] = (float)(o[0] / fx);
 		f->ray_y[k] = (float)(o[1] / fy);
@@ -132,7 +135,7 @@ static bool put_thing(struct drawing *d, const struct thing *t, const double at[
 	return true;
 }
 
-/* A shadow is to be seen where its thing may not be. */
+/* Length of a shadow, which may be visible although its thing is not. */
 static double shadow_reach(const struct drawing *d, const struct thing *t)
 {
 	double up = t->lit & IN_SHADE ? 1 : d->m->sun[2];
@@ -140,10 +143,10 @@ static double shadow_reach(const struct drawing *d, const struct thing *t)
 	return t->size[2] * sqrt(1 - fmin(up * up, 1)) / fmax(up, SUN_LOW);
 }
 
-/* Small numbers come first: by form, then by detail, then by distance, with the place in the stage behind. */
+/* Sort key: form, then detail, then distance, then index in the stage. */
 static uint64_t order_of(enum form form, unsigned detail, float far, size_t i)
 {
-	uint32_t bits; /* of floats that are not negative: in their order */
+	uint32_t bits; /* floats >= 0 sort like their bits */
 
 	memcpy(&bits, &far, sizeof(bits));
 	return (uint64_t)form << 50 | (uint64_t)detail << 48 | (uint64_t)bits << 16 | i;
@@ -164,7 +167,7 @@ static void sift(uint64_t *a, size_t i, size_t n)
 	}
 }
 
-/* A heap: no memory, and no bad case. */
+/* Heapsort: no allocation, no bad worst case. */
 static void sort(uint64_t *a, size_t n)
 {
 	for (size_t i = n / 2; i-- > 0;)
@@ -183,7 +186,7 @@ static unsigned detail_of(float px)
 	return px > FINE_PX ? 0 : px > COARSE_PX ? 1 : 2;
 }
 
-/* Whether a thing is drawn, and as what. */
+/* Whether a thing is drawn, and with which detail. */
 static bool chosen(const struct drawing *d, const struct thing *t, bool shadow, unsigned *ret_detail, float *ret_far)
 {
 	const struct camera *c = &d->r->cameras[d->camera];

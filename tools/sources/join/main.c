@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim-join: this simd's rig becomes a host of a world. The world's ticks are its time, others' objects are channels here, and the ego that a channel here
- * speaks of is in the world.
+ * sim-join: makes this simd's rig a host of a world. The world's ticks drive simd's clock, other hosts' objects are
+ * published on channels here, and the ego that a channel here describes is put into the world.
  *
- * A turn: time here goes on to the world's next tick, with all that take part in steps; where the ego is then goes to the world; the tick comes; and what
- * the others have become is published for that very instant.
+ * A turn: advances the clock to the world's next tick, with all participants of steps; sends the ego's pose then to the
+ * world; waits for the tick; and publishes the other objects with that tick's time.
  *
- * Threads: main; "sim-world" keeps the connection; "stop" waits for signals; the library's "sim-io" runs completions, which only count.
+ * Threads: main; "sim-world" handles the connection; "stop" waits for signals; the library's "sim-io" runs completions,
+ * which only count.
  */
 #include <errno.h>
 #include <math.h>
@@ -28,11 +29,11 @@
 
 LOG_TOPIC("join");
 
-#define WAIT_NS       (100 * NS_PER_MS) /* wall: how often a stop is looked for */
+#define WAIT_NS       (100 * NS_PER_MS) /* wall time: how often stopping is checked */
 #define RETRY_MS      50
 #define STOP_GRACE_MS 1000
-#define LEAP_MAX_NS   (3600 * NS_PER_S) /* that one advance takes */
-#define EGO           0                 /* its number in the world */
+#define LEAP_MAX_NS   (3600 * NS_PER_S) /* limit of one advance */
+#define EGO           0                 /* its object number in the world */
 
 struct args {
 	const char *world, *keys, *socket, *name, *ego, *objects, *tf, *role, *model;
@@ -46,23 +47,24 @@ struct args {
 
 static const struct opt OPTS[] = {
 	OPT("world", 'w', STRING, world, "HOST:PORT", "the world's server [127.0.0.1:8082]"),
-	OPT("keys", 'k', STRING, keys, "DIR[:NAME]", "to it by TLS 1.3, with these keys of sim-world --make-keys",
+	OPT("keys", 'k', STRING, keys, "DIR[:NAME]", "connect by TLS 1.3, with these keys of sim-world --make-keys",
 	    .complete = "file"),
-	OPT("datagrams", 0, FLAG, datagrams, NULL, "what comes each tick by UDP, where it gets through"),
+	OPT("datagrams", 0, FLAG, datagrams, NULL, "receive ticks by UDP, if that gets through"),
 	OPT("role", 0, STRING, role, "ROLE",
-	    "regulating: time waits for this host; constrained; observer [regulating]"),
+	    "regulating: the world waits for this host; constrained; observer [regulating]"),
 	OPT("ego", 0, STRING, ego, "CHANNEL",
-	    "where the ego says where it is, a sim/GpsOdometry; \"\": there is none [gps_odometry]"),
-	OPT("objects", 0, STRING, objects, "CHANNEL", "others' objects, a sim/Detected3DObjects; \"\": not [objects]"),
-	OPT("tf", 0, STRING, tf, "CHANNEL", "their frames, a sim/Transforms; \"\": not [tf]"),
-	METRES("radius", radius, 1000000000, "what is further from the ego is not seen; 0: as the server says [0]"),
-	OPT("most", 0, INT, most, "N", "others that one message has at most: the nearest [250]", .min = 1,
-	    .max = 10000),
-	OPT("model", 0, STRING, model, "NAME", "of the ego, for others [car]"),
-	METRES("length", length, 1000, "of the ego [4.6]"),
-	METRES("width", width, 1000, "of the ego [1.84]"),
-	METRES("height", height, 1000, "of the ego [1.5]"),
-	METRES("forward", forward, 1000, "its middle before base_link [1.3]"),
+	    "channel with the ego's pose, a sim/GpsOdometry; \"\": no ego [gps_odometry]"),
+	OPT("objects", 0, STRING, objects, "CHANNEL",
+	    "channel for others' objects, a sim/Detected3DObjects; \"\": none [objects]"),
+	OPT("tf", 0, STRING, tf, "CHANNEL", "channel for their frames, a sim/Transforms; \"\": none [tf]"),
+	METRES("radius", radius, 1000000000,
+	       "radius around the ego within which objects are seen; 0: the server's [0]"),
+	OPT("most", 0, INT, most, "N", "most objects in one message: the nearest [250]", .min = 1, .max = 10000),
+	OPT("model", 0, STRING, model, "NAME", "model of the ego, for others [car]"),
+	METRES("length", length, 1000, "length of the ego [4.6]"),
+	METRES("width", width, 1000, "width of the ego [1.84]"),
+	METRES("height", height, 1000, "height of the ego [1.5]"),
+	METRES("forward", forward, 1000, "distance of its centre in front of base_link [1.3]"),
 	OPT("simd-socket", 0, STRING, socket, "PATH", "control socket of simd", .complete = "file"),
 	OPT("name", 0, STRING, name, "NAME", "name shown by simctl, and in the world [sim-join]"),
 	{ 0 },
@@ -82,25 +84,25 @@ struct app {
 	enum sim_world_role role;
 	struct sim_client *client;
 	struct sim_driver *driver;
-	struct sim_subscriber *odometry; /* NULL: there is no ego */
+	struct sim_subscriber *odometry; /* NULL: no ego */
 	struct outlet objects, tf;       /* pub NULL: not published */
 	struct sim_world *world;
 	struct sim_world_tick tick;
-	int64_t offset_dur_ns; /* time here less the world's */
+	int64_t offset_dur_ns; /* simd's time minus the world's */
 	struct join_ego ego;
-	int64_t put_sim_ns; /* of the ego, as it was put last */
-	bool absolute;      /* it was said that its place is no use */
-	bool paused;        /* simd is, and the world knows */
-	bool refused;       /* it was said that the world does not take it */
+	int64_t put_sim_ns; /* stamp of the ego's last update to the world */
+	bool absolute;      /* a warning that its position is absolute was logged */
+	bool paused;        /* simd is paused, and the world has been notified */
+	bool refused;       /* a warning that the world refuses it was logged */
 	unsigned char body[160];
 	int body_size;
 	struct others others;
-	bool full; /* memory was short */
+	bool full; /* out of memory was logged */
 };
 
 /* ---- the ego ---- */
 
-/* From the vehicle's axes to the world's. */
+/* Rotates the angular velocity from the vehicle's axes to the world's. */
 static void spin_of(const struct sim_GpsOdometry *m, double ret[3])
 {
 	const double w = m->orientation.w, x = m->orientation.x, y = m->orientation.y, z = m->orientation.z;
@@ -157,13 +159,13 @@ static void put(struct app *a, bool stands)
 	}
 	if (sim_world_put(a->world, &o) < 0) {
 		if (!a->refused)
-			log_warn("the ego is not put: %s", sim_world_why());
+			log_warn("the ego is not sent to the world: %s", sim_world_why());
 		a->refused = true;
 	}
 	a->put_sim_ns = a->ego.stamp_sim_ns;
 }
 
-/* The world moves it on where it has nothing new to say. */
+/* Without a new pose, the world extrapolates the ego. */
 static void put_ego(struct app *a)
 {
 	hear_ego(a);
@@ -171,7 +173,7 @@ static void put_ego(struct app *a)
 		put(a, false);
 }
 
-/* ---- others ---- */
+/* ---- other objects ---- */
 
 static bool on_other(void *user, const struct sim_world_object *o)
 {
@@ -204,7 +206,7 @@ static size_t fill_tf(const struct app *a, void *body, size_t cap)
 	return others_tf(&a->others, body, cap);
 }
 
-/* As they are now. */
+/* Publishes the objects at the present tick. */
 static void publish(struct app *a)
 {
 	others_begin(&a->others);
@@ -215,7 +217,7 @@ static void publish(struct app *a)
 		a->full = true;
 		return;
 	}
-	if (!a->odometry || a->ego.known) /* what base_link is where */
+	if (!a->odometry || a->ego.known) /* objects are relative to base_link, whose pose must be known */
 		send(&a->objects, others_objects_max(a->others.n_near), fill_objects, a);
 	if (a->others.n_near)
 		send(&a->tf, others_tf_max(a->others.n_near), fill_tf, a);
@@ -223,7 +225,7 @@ static void publish(struct app *a)
 
 /* ---- time ---- */
 
-/* simd is away, or another source is active: wait for the lease. -ECANCELED: stop; -EIO: for good. */
+/* While simd is unavailable or another source is active, waits for the lease. -ECANCELED: stop; -EIO: permanent. */
 static int regain(struct app *a, int why)
 {
 	if (why == -EPERM) {
@@ -240,7 +242,7 @@ static int regain(struct app *a, int why)
 	return -ECANCELED;
 }
 
-/* The world would move the ego on, and wait: it is told that nothing moves here, once. */
+/* Notifies the world, once per pause, so that it neither extrapolates the ego nor waits for it. */
 static void tell_pause(void *app)
 {
 	struct app *a = app;
@@ -251,11 +253,11 @@ static void tell_pause(void *app)
 		return;
 	if (a->role != SIM_WORLD_OBSERVER && a->ego.known)
 		put(a, true);
-	(void)!sim_world_pause(a->world); /* where the server is away, it is told when it is back */
+	(void)!sim_world_pause(a->world); /* if the server is unavailable, it is notified when it reconnects */
 	a->paused = true;
 }
 
-/* The world's pace is time's here: no earlier, no later. */
+/* Advances exactly to that time, at the world's pace. */
 static int advance_to(struct app *a, int64_t to_sim_ns)
 {
 	int64_t left, granted;
@@ -276,7 +278,7 @@ static int advance_to(struct app *a, int64_t to_sim_ns)
 	return 0;
 }
 
-/* Time here is later than the world's, and does not jump for that: both go on with the difference. */
+/* If simd's time is ahead of the world's, increases the offset between the two instead of jumping. */
 static void meet(struct app *a, int64_t world_sim_ns)
 {
 	int64_t ahead = sim_now(a->client) - (world_sim_ns + a->offset_dur_ns);
@@ -285,15 +287,15 @@ static void meet(struct app *a, int64_t world_sim_ns)
 		return;
 	a->offset_dur_ns += ahead;
 	a->put_sim_ns = INT64_MIN;
-	log_info("time here is %.3f s later than the world's", (double)a->offset_dur_ns / 1e9);
+	log_info("this host's time is %.3f s ahead of the world's", (double)a->offset_dur_ns / 1e9);
 }
 
-/* Until a tick has come, or stop. */
+/* Waits for a tick, or a stop. */
 static int next_tick(struct app *a)
 {
 	int r;
 
-	a->paused = false; /* the step says so */
+	a->paused = false; /* sim_world_step() ends the pause in the world */
 	r = sim_world_step(a->world, WAIT_NS, &a->tick);
 
 	while (r == -ETIMEDOUT && !stop_requested(&a->stop))
@@ -314,7 +316,7 @@ static int loop(struct app *a)
 		r = advance_to(a, a->tick.time_sim_ns + a->offset_dur_ns + a->tick.step_dur_ns);
 		if (r < 0)
 			break;
-		meet(a, a->tick.time_sim_ns + a->tick.step_dur_ns); /* another engine may have jumped meanwhile */
+		meet(a, a->tick.time_sim_ns + a->tick.step_dur_ns); /* another engine may have jumped in between */
 		if (a->role != SIM_WORLD_OBSERVER)
 			put_ego(a);
 		else

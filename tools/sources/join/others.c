@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* others.h */
+/* See others.h. */
 #include "others.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #define LABEL_MAX 16
 #define FRAME_LEN 40
 
-/* ---- who is there ---- */
+/* ---- objects ---- */
 
 void others_finish(struct others *t)
 {
@@ -72,7 +72,8 @@ int others_put(struct others *t, const struct sim_world_object *o, const struct 
 	struct other *x;
 	double d[3];
 
-	if (ids_see(&t->ids, o->id, o->time_sim_ns, &e) < 0) /* each time: who is there is not forgotten */
+	/* at each update, so that ids of present objects are not forgotten */
+	if (ids_see(&t->ids, o->id, o->time_sim_ns, &e) < 0)
 		return -ENOMEM;
 	if (i == t->n || t->at[i].key != o->id)
 		if (add(t, i, e) < 0)
@@ -119,7 +120,7 @@ int others_end(struct others *t)
 	return 0;
 }
 
-/* ---- turns: unit quaternions w x y z ---- */
+/* ---- rotation: unit quaternions w x y z ---- */
 
 static void multiply(const double a[4], const double b[4], double ret[4])
 {
@@ -169,7 +170,7 @@ static const char *label_of(uint32_t code)
 	}
 }
 
-/* The box's centre in the map. */
+/* Centre of the object's box in the map. */
 static void centre_of(const struct other *x, double ret[3])
 {
 	turn(x->o.rotation, x->shape.offset, false, ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects of a world as messages: what is around the ego, and where each object's frame is in the map. Also which of them is which: a world's ids have 64
- * bits, those of messages 32. Thread: the owner's; the messages are pure.
+ * Converts a world's objects to messages: objects around the ego, and frames of objects in the map. Maps the world's
+ * 64-bit ids to the 32-bit ids of messages. Thread: the owner's; message functions are pure.
  */
 #ifndef SOURCES_JOIN_OTHERS_H
 #define SOURCES_JOIN_OTHERS_H
@@ -18,43 +18,43 @@
 #define FRAME_BASE "base_link"
 
 struct other {
-	uint64_t key;         /* of the world */
-	uint32_t id;          /* of messages: stays with it for the whole run */
-	int64_t first_sim_ns; /* seen since */
+	uint64_t key;         /* id in the world */
+	uint32_t id;          /* id in messages; constant during a run */
+	int64_t first_sim_ns; /* time of its first appearance */
 	bool seen;            /* in this round */
-	double distance;      /* from the ego, or from the origin where there is none */
+	double distance;      /* from the ego, or from the origin without an ego */
 	struct sim_world_object o;
 	struct sim_world_shape shape;
 };
 
-/* Zeroed to begin with, but for most. */
+/* Initialize with zeros, except most. */
 struct others {
-	uint32_t most;    /* that one message has: the nearest */
+	uint32_t most;    /* limit of objects per message: the nearest */
 	struct other *at; /* ascending by key */
 	uint32_t n, size;
 	struct ids ids;
-	const struct other **near; /* of at, the nearest first: of the last round */
+	const struct other **near; /* elements of `at`, nearest first, after the last round */
 	uint32_t n_near;
 };
 
-/* Where the ego is; known false: nobody has said it. */
+/* Pose of the ego; known false: no message yet. */
 struct join_ego {
 	bool known;
 	int64_t stamp_sim_ns;
-	double position[3], rotation[4], velocity[3], spin[3]; /* as of sim_world_object */
+	double position[3], rotation[4], velocity[3], spin[3]; /* as in sim_world_object */
 };
 
 void others_finish(struct others *t);
-/* A round: begin, put of each that is seen, end. -ENOMEM. */
+/* A round: others_begin(), others_put() for each visible object, others_end(). -ENOMEM. */
 void others_begin(struct others *t);
 int others_put(struct others *t, const struct sim_world_object *o, const struct join_ego *ego)
 	__attribute__((warn_unused_result));
 int others_end(struct others *t) __attribute__((warn_unused_result));
 
-/* Detected3DObjects in base_link, or in the map where the ego is not known; of the last round. The size; 0: it does not fit. */
+/* Detected3DObjects of the last round in base_link, or in the map without ego. Returns the size; 0: does not fit. */
 size_t others_objects(const struct others *t, const struct join_ego *ego, void *body, size_t cap);
 size_t others_objects_max(uint32_t n);
-/* Transforms from the map to world_CONNECTION_NUMBER. */
+/* Transforms from the map to world_CONNECTION_NUMBER frames. */
 size_t others_tf(const struct others *t, void *body, size_t cap);
 size_t others_tf_max(uint32_t n);
 

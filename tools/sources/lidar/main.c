@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim-lidar: a lidar as a process of its own. Each /objects message is one look at the world: its
- * boxes, the buildings around the pose that /tf has for the same instant, and the road are ray-cast
- * straight into the loaned slot, and published with the stamp of the objects.
+ * sim-lidar: a process that simulates a lidar. For each /objects message, ray-casts its boxes, the buildings around the pose\n * that /tf has for the same stamp, and the road directly into a loaned slot, and publishes it with the stamp of the objects.
  *
- * A turn still on its way to a bridge holds the exclusive token of the channel: the next one is then
- * dropped and counted, so that a bridge never gets turns out of order or a growing backlog.
+ * A cloud that is still being delivered to a bridge holds the channel's exclusive token: the next one is then dropped and\n * counted, so that a bridge never gets clouds out of order or a growing backlog.
  *
  * With --rank it takes part in lock-step: time waits for the clouds of each moment, and a run repeats bit for bit.
  *
@@ -33,16 +30,17 @@ LOG_TOPIC("lidar");
 
 #define FRAME_MAP     "map"
 #define FRAME_BASE    "base_link"
-#define WAIT_NS       100000000 /* wall: how often a stop is looked for */
-#define RETRY_MS      20        /* simd is on its way back: look again */
+#define WAIT_NS       100000000 /* wall time: how often stopping is checked */
+#define RETRY_MS      20        /* while simd reconnects */
 #define NO_RANK       (-1)
-#define TF_DEPTH      16 /* 50 Hz: the pose of 0.3 s ago is still there */
+#define TF_DEPTH      16 /* at 50 Hz, poses up to 0.3 s old are still available */
 #define STOP_GRACE_MS 1000
-#define FRAME_EVERY   10 /* turns: for bridges that come late; subscribers get the latched one */
-#define FRAME_CAP     sim_Transforms_size(1, 2 * sim_string_size(SIM_FRAME_ID_MAX))
-#define SCENE_RANGE   200.0 /* m: buildings further away are not even looked at */
-#define RATE_MIN_HZ   1.0
-#define RATE_MAX_HZ   100.0
+/* interval of the mounting frame, in turns: for bridges that connect late; subscribers get the latched one */
+#define FRAME_EVERY 10
+#define FRAME_CAP   sim_Transforms_size(1, 2 * sim_string_size(SIM_FRAME_ID_MAX))
+#define SCENE_RANGE 200.0 /* m: buildings further away are skipped */
+#define RATE_MIN_HZ 1.0
+#define RATE_MAX_HZ 100.0
 
 struct args {
 	const char *socket, *name, *channel, *objects, *tf, *frame, *buildings;
@@ -57,25 +55,25 @@ struct args {
 static const struct opt OPTS[] = {
 	STRING("simd-socket", socket, "PATH", "control socket of simd"),
 	STRING("name", name, "NAME", "name shown by simctl [sim-lidar]"),
-	STRING("channel", channel, "CHANNEL", "where the clouds go [lidar/top]"),
+	STRING("channel", channel, "CHANNEL", "channel of the clouds [lidar/top]"),
 	STRING("objects", objects, "CHANNEL", "objects around the vehicle, in base_link [objects]"),
 	STRING("tf", tf, "CHANNEL", "pose of the vehicle, for buildings [tf]"),
 	STRING("frame", frame, "NAME", "frame of the sensor [lidar_top]"),
 	OPT("buildings", 'b', STRING, buildings, "FILE", "JSON file of buildings in the map", .complete = "file"),
 	DOUBLE("rate", rate_hz, "HZ", RATE_MIN_HZ, RATE_MAX_HZ,
-	       "turns a second of simulated time, at most as many as objects come [10]"),
+	       "turns per second of simulated time, at most one for each message of objects [10]"),
 	OPT("beams", 0, INT, beams, "N", "lasers [64]", .min = 1, .max = SCAN_BEAMS_MAX),
 	OPT("columns", 0, INT, columns, "N", "directions of a turn [1800]", .min = 8, .max = SCAN_COLUMNS_MAX),
 	DOUBLE("lowest", lowest_deg, "DEG", -85, 85, "elevation of the lowest laser [-24.8]"),
 	DOUBLE("highest", highest_deg, "DEG", -85, 85, "elevation of the highest laser [2]"),
-	DOUBLE("max-range", range, "M", 2, 10000, "how far it sees [120]"),
+	DOUBLE("max-range", range, "M", 2, 10000, "maximum range [120]"),
 	DOUBLE("x", x, "M", -50, 50, "place on the vehicle, forward of the rear axle [1.4]"),
 	DOUBLE("y", y, "M", -50, 50, "left of the middle [0]"),
 	DOUBLE("z", z, "M", 0, 50, "above the road [1.9]"),
 	DOUBLE("noise", noise, "M", 0, 10, "standard deviation of the distance [0]"),
 	OPT("seed", 0, INT, seed, "N", "seed of the noise [1]", .min = 0, .max = INT32_MAX),
-	OPT("scans", 0, INT, scans, "N", "end after so many turns [0: never]", .min = 0, .max = INT64_MAX),
-	OPT("rank", 0, INT, rank, "N", "take part in lock-step, with that place in each step [-1: no]", .min = NO_RANK,
+	OPT("scans", 0, INT, scans, "N", "exit after this many turns [0: never]", .min = 0, .max = INT64_MAX),
+	OPT("rank", 0, INT, rank, "N", "take part in lock-step, with this rank in each step [-1: no]", .min = NO_RANK,
 	    .max = SIM_STEP_RANK_MAX),
 	{ 0 }
 };
@@ -96,8 +94,8 @@ struct app {
 	struct sim_subscriber *objects;
 	struct sim_reader *tf;
 	struct sim_token *token;
-	struct sim_step *step;     /* NULL: no part in lock-step */
-	struct sim_params *params; /* NULL: another one has our name */
+	struct sim_step *step;     /* NULL: not in lock-step */
+	struct sim_params *params; /* NULL: the name is used by another node */
 	struct rate rate;
 	struct scan *scan;
 	struct scene_mount mount;
@@ -108,7 +106,7 @@ struct app {
 
 /* ---- one turn ---- */
 
-/* The pose of the vehicle at that instant. */
+/* The vehicle's pose at that stamp. */
 static int pose_at(struct app *a, int64_t stamp_sim_ns, struct scene_pose *ret)
 {
 	(void)sim_reader_observe(a->tf);
@@ -141,7 +139,7 @@ static size_t look(struct app *a, const struct sim_message *msg)
 	return n;
 }
 
-/* Where the sensor is on the vehicle. */
+/* Publishes the sensor's mounting position. */
 static int send_frame(struct app *a)
 {
 	size_t cap = FRAME_CAP;
@@ -184,18 +182,18 @@ static int turn(struct app *a, const struct sim_message *objects)
 
 static void on_objects(struct app *a, const struct sim_message *msg)
 {
-	/* The instant that counts is the one of the objects, not the one at which we got round to them. */
+	/* uses the stamp of the objects, not the time of processing */
 	struct sim_clock_sample at = { .sim_ns = msg->header.stamp_sim_ns,
 				       .clock_generation = msg->header.clock_generation };
 
 	if (!rate_due(&a->rate, &at))
 		return;
 	if (a->looks++ % FRAME_EVERY == 0)
-		(void)send_frame(a); /* it comes again */
+		(void)send_frame(a); /* on failure it is sent again later */
 	outlet_count(&a->clouds, turn(a, msg));
 }
 
-/* The newest look counts; older ones that have piled up are skipped. */
+/* Only the newest message is processed; older ones in the queue are skipped. */
 static void drain(struct app *a)
 {
 	const struct sim_message *msg, *newest = NULL;
@@ -218,7 +216,7 @@ static bool ended(struct app *a)
 	return stop_requested(&a->stop) || (a->args.scans && a->clouds.published >= (uint64_t)a->args.scans);
 }
 
-/* r < 0: on its way back the library tells when it is there; lost for good there is nothing to wait for. */
+/* For r < 0: waits while the library reconnects; gives up if the client has failed for good. */
 static int hold_on(struct app *a, int r)
 {
 	if (sim_client_state(a->client) != SIM_CLIENT_FAILED) {
@@ -247,7 +245,7 @@ static int join(struct app *a)
 	return sim_step_join(a->client, (uint32_t)a->args.rank, &a->step);
 }
 
-/* The same in lock-step: what has come by our turn is looked at in it. */
+/* In lock-step: processes in its turn what has arrived by then. */
 static int loop_steps(struct app *a)
 {
 	while (!ended(a)) {
@@ -290,7 +288,7 @@ static int open_scan(struct app *a)
 	a->mount = (struct scene_mount){ .x = a->args.x, .y = a->args.y, .z = a->args.z };
 	r = scan_create(&p, &a->scan, &why);
 	if (r < 0)
-		log_error("the sensor cannot be like that: %s", why);
+		log_error("invalid parameters of the sensor: %s", why);
 	return r;
 }
 
@@ -318,7 +316,7 @@ static int declare_int(struct app *a, const char *name, int64_t i, const char *d
 static void open_params(struct app *a)
 {
 	const struct rate_param rate = { .name = "frequency",
-					 .description = "[Hz] turns a second of simulated time",
+					 .description = "[Hz] turns per second of simulated time",
 					 .initial = a->args.rate_hz,
 					 .min = RATE_MIN_HZ,
 					 .max = RATE_MAX_HZ };
@@ -374,7 +372,7 @@ static int attach(struct app *a)
 		what = "taking part in lock-step";
 		r = join(a);
 	} else if (r == 0) {
-		what = "telling simd that it is ready";
+		what = "reporting to simd that it is ready";
 		r = sim_client_ready(a->client);
 	}
 	if (r < 0)

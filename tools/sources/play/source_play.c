@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The time source `play`: time is where the player of a log has come to. The player (`simctl play`) drives it: it advances from message
- * to message, and the first time of a log, a loop and a seek are jumps, so it may set the time. Before it comes, time stands at 0.
+ * The time source `play`: time is the position in the log that is played. The player (`simctl play`) drives it: it
+ * advances from message to message. The first time of a log, a loop and a seek are jumps, so the player may set the
+ * time. Until the player drives it, time stands at 0.
  */
 #include <sim/source.h>
 

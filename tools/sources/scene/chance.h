@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Seeded chance of sensors. Thread: the owner's of the state. */
+/* Seeded random numbers of sensors. Thread: the owner's of the state. */
 #ifndef SOURCES_SCENE_CHANCE_H
 #define SOURCES_SCENE_CHANCE_H
 

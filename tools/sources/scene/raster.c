@@ -8,14 +8,14 @@
 
 #include <sim/msg/OccupancyGrid.h>
 
-#define CUT_MAX (4 + RASTER_POINTS_MAX) /* corners of the grid, cut along each side of a shape */
+#define CUT_MAX (4 + RASTER_POINTS_MAX) /* corners of the grid, and one more for each cut along a side of a shape */
 
 /* a x + b y + c >= 0 */
 struct half_plane {
 	double a, b, c;
 };
 
-/* What is left of the grid, anticlockwise. */
+/* The rest of the grid after cuts: its corners, anticlockwise. */
 struct cut {
 	struct raster_point p[CUT_MAX];
 	int n;
@@ -26,7 +26,7 @@ static double cross(struct raster_point p, struct raster_point q)
 	return p.x * q.y - q.x * p.y;
 }
 
-/* What is to the left of the way from p to q. */
+/* The half-plane to the left of the line from p to q. */
 static struct half_plane left_of(struct raster_point p, struct raster_point q)
 {
 	return (struct half_plane){ p.y - q.y, q.x - p.x, cross(p, q) };
@@ -39,7 +39,7 @@ static struct cut whole(const struct raster *g)
 	return (struct cut){ .p = { { -x, -y }, { x, -y }, { x, y }, { -x, y } }, .n = 4 };
 }
 
-/* A convex shape has one corner more after it at most. */
+/* Cut a convex shape along a line; it has at most one corner more afterwards. */
 static void cut_along(struct cut *c, struct half_plane h)
 {
 	struct cut from = *c;
@@ -58,7 +58,7 @@ static void cut_along(struct cut *c, struct half_plane h)
 	}
 }
 
-/* Widen lo..hi by what the way from p to q has of the row: all in cells. */
+/* Widen lo..hi by the part of the edge from p to q that lies in the row; all in cells. */
 static void reach(struct raster_point p, struct raster_point q, double row, double *lo, double *hi)
 {
 	struct raster_point low = p.y < q.y ? p : q, high = p.y < q.y ? q : p;
@@ -83,7 +83,7 @@ static void fill_row(const struct raster *g, uint32_t row, double lo, double hi,
 	}
 }
 
-/* Every cell that it touches. */
+/* Set every cell that the shape touches. */
 static void fill(const struct raster *g, struct cut *c, int8_t value, int8_t *cells)
 {
 	double first = INFINITY, last = -INFINITY;
@@ -103,7 +103,7 @@ static void fill(const struct raster *g, struct cut *c, int8_t value, int8_t *ce
 	}
 }
 
-/* What lies behind a shape: between the rays along its outermost corners, beyond the line from one to the other. */
+/* Shade the area behind a shape: between the rays along its outermost corners, beyond the line that joins them. */
 static void shade(const struct raster *g, const struct raster_point *p, int n, int8_t *cells)
 {
 	struct raster_point right = p[0], left = p[0];
@@ -132,9 +132,9 @@ void raster_shape(const struct raster *g, const struct raster_point *p, int n, i
 		cut_along(&shape, side);
 		around = around && side.c > 0;
 	}
-	if (shape.n == 0) /* outside */
+	if (shape.n == 0) /* outside the grid */
 		return;
-	if (around) /* who stands in it sees nothing, as the reference has it */
+	if (around) /* an observer inside the shape sees nothing, as in the reference simulator */
 		memset(cells, SIM_OCCUPANCY_GRID_HIDDEN, (size_t)g->width * g->height);
 	else
 		shade(g, p, n, cells);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An occupancy grid around whoever looks, as convex shapes seen from above: cells that a shape touches, and those that touch what lies
- * behind one as seen from the middle; what only begins behind the grid is not in it. The cost is that of rows times corners.
+ * An occupancy grid around an observer, from convex shapes seen from above: the cells that a shape touches, and the
+ * cells that touch the area hidden behind a shape as seen from the middle. A shape outside the grid has no effect. The
+ * cost grows with rows times corners.
  *
  * Thread: any; pure.
  */
@@ -12,7 +13,7 @@
 #include <stdint.h>
 
 #define RASTER_CELLS_MAX  ((size_t)1 << 20)
-#define RASTER_POINTS_MAX 8 /* corners of a box from above, however it lies */
+#define RASTER_POINTS_MAX 8 /* corners of a box from above, in any orientation */
 
 struct raster {
 	double resolution;      /* m */
@@ -25,8 +26,8 @@ struct raster_point {
 };
 
 /*
- * Add a shape to width x height cells (OccupancyGrid), which were 0 before the first one. p: its corners, 3 to RASTER_POINTS_MAX,
- * convex, anticlockwise.
+ * Add a shape to width x height cells (OccupancyGrid), which must be 0 before the first shape. p: the n corners of the
+ * shape, 3 to RASTER_POINTS_MAX, convex, anticlockwise.
  */
 void raster_shape(const struct raster *g, const struct raster_point *p, int n, int8_t *cells);
 

@@ -18,14 +18,14 @@ struct scan {
 	/* per beam: slope = dz per horizontal metre, its inverse (huge for a level beam), cosine and 1 / cosine */
 	float slope[SCAN_BEAMS_MAX], inv_slope[SCAN_BEAMS_MAX], cos_el[SCAN_BEAMS_MAX], sec_el[SCAN_BEAMS_MAX];
 	float road[SCAN_BEAMS_MAX];       /* horizontal distance to the road, INFINITY beyond range */
-	float road_light[SCAN_BEAMS_MAX]; /* intensity there */
+	float road_light[SCAN_BEAMS_MAX]; /* intensity of that point */
 	float reach[SCAN_BEAMS_MAX];      /* horizontal distance at range_max */
 	float *dist;                      /* [columns][beams] horizontal distance of the nearest hit */
 	float *light;                     /* [columns][beams] its intensity */
-	uint16_t *who;                    /* [columns][beams] its box; NULL: nobody asks */
+	uint16_t *who;                    /* [columns][beams] index of its box; NULL: not recorded */
 };
 
-/* A box as the sensor's rays meet it, seen from above. */
+/* A box for the rays: its outline from above and its height. */
 struct footprint {
 	float cx, cy, cos_yaw, sin_yaw, half_l, half_w;
 	float z_lo, z_hi, reflectivity;
@@ -149,8 +149,8 @@ size_t scan_points_max(const struct scan *s)
 }
 
 /*
- * Cut the footprint with the ray of a column. in..out: horizontal distances; facing: cosine between ray
- * and the side that it enters through.
+ * Cut the footprint with the ray of a column. in, out: horizontal distances of entry and exit; facing: cosine of the
+ * angle between the ray and the normal of the side that it enters through.
  */
 static bool cut(const struct footprint *f, float dx, float dy, float *in, float *out, float *facing)
 {
@@ -169,7 +169,10 @@ static bool cut(const struct footprint *f, float dx, float dy, float *in, float 
 	return *in <= *out && *in > 0;
 }
 
-/* The beams of one column against one box: side, else top from above, else bottom from below. */
+/*
+ * Mark the beams of one column that hit one box: its side, otherwise its top from above, otherwise its bottom from
+ * below.
+ */
 static void mark_column(struct scan *s, unsigned c, const struct footprint *f, float in, float out, float side_light)
 {
 	float *restrict dist = s->dist + (size_t)c * s->p.beams, *restrict light = s->light + (size_t)c * s->p.beams;
@@ -188,7 +191,7 @@ static void mark_column(struct scan *s, unsigned c, const struct footprint *f, f
 	}
 }
 
-/* The same for who wants to know which box it was; apart, so that the loop above stays as it is. */
+/* The same, and record which box was hit. Separate, so that the loop above stays unchanged. */
 static void mark_and_tell(struct scan *s, unsigned c, const struct footprint *f, float in, float out, float side_light,
 			  uint16_t box)
 {
@@ -224,7 +227,10 @@ static bool around_sensor(const struct footprint *f)
 	return fabsf(x) <= f->half_l && fabsf(y) <= f->half_w;
 }
 
-/* Columns first .. first + count - 1 (modulo columns) that can meet the box: the corners' directions. */
+/*
+ * Columns first .. first + count - 1 (modulo columns) that can meet the box, from the directions of its corners.
+ * Returns count.
+ */
 static unsigned columns_of(const struct scan *s, const struct footprint *f, unsigned *ret_first)
 {
 	float centre = atan2f(f->cy, f->cx), lo = 0, hi = 0;
@@ -307,7 +313,7 @@ static size_t emit_column(const struct scan *s, unsigned c, struct sim_Point *ou
 			.intensity = light[b],
 			.ring = (uint16_t)b,
 			.return_type = SIM_POINT_RETURN_SINGLE_STRONGEST,
-			.time_offset = 0, /* nothing moves meanwhile: who undistorts clouds must find nothing to do */
+			.time_offset = 0, /* nothing moves during a turn, so undistorting the cloud changes nothing */
 			.azimuth = s->azimuth[c],
 			.distance = rho * s->sec_el[b],
 		};

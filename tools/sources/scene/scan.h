@@ -28,15 +28,16 @@
 
 struct scan_params {
 	unsigned beams, columns;
-	double lowest_rad, highest_rad; /* elevation of the first and the last beam, evenly spread */
-	const double *elevations_rad;   /* of each beam, instead; borrowed until scan_create() returns */
-	double height;                  /* m, of the sensor above the road */
-	double range_min, range_max;    /* m */
-	double noise_sigma;             /* m, of the distance; 0: none */
-	uint64_t seed;                  /* of the noise */
-	double road_reflectivity;       /* 0..1 */
-	bool no_road;                   /* boxes alone; height counts for nothing */
-	bool tells;                     /* scan_saw() is asked */
+	double lowest_rad, highest_rad; /* elevation of the first and the last beam, spaced evenly */
+	/* elevation of each beam, instead of those two; borrowed until scan_create() returns */
+	const double *elevations_rad;
+	double height;               /* m, of the sensor above the road */
+	double range_min, range_max; /* m */
+	double noise_sigma;          /* m, of the distance; 0: none */
+	uint64_t seed;               /* of the noise */
+	double road_reflectivity;    /* 0..1 */
+	bool no_road;                /* boxes only; height is not used */
+	bool tells;                  /* scan_saw() will be called */
 };
 
 struct scan_box {
@@ -50,15 +51,18 @@ struct scan;
 
 /* 64 beams from -24.8 to +2 degrees, 1800 columns, 10 Hz, 1.9 m high, 0.9 to 120 m. */
 struct scan_params scan_params_default(void);
-/* -EINVAL: a parameter is out of range; *ret_why (may be NULL) says which (static). -ENOMEM. */
+/* -EINVAL: a parameter is out of range; *ret_why names it (static text; ret_why may be NULL). -ENOMEM. */
 int scan_create(const struct scan_params *p, struct scan **ret, const char **ret_why);
-void scan_destroy(struct scan *s); /* NULL is fine */
-/* Points of a turn at most. */
+void scan_destroy(struct scan *s); /* s may be NULL */
+/* Largest number of points of a turn. */
 size_t scan_points_max(const struct scan *s);
 
-/* One turn. Boxes that the sensor is inside of are not seen. Writes at most scan_points_max() points; returns how many. */
+/*
+ * Scan one turn. Boxes that contain the sensor are not seen. Writes at most scan_points_max() points; returns their
+ * number.
+ */
 size_t scan_turn(struct scan *s, const struct scan_box *boxes, size_t n, struct sim_Point *out);
-/* Which of the n boxes of the last turn, at most 65535, has a point. */
+/* For each of the n boxes of the last turn, at most 65535: whether a point lies on it. */
 void scan_saw(const struct scan *s, size_t n, bool *ret_seen);
 
 #endif

@@ -61,11 +61,11 @@ static int read_list(const json_t *list, const char *path, struct scene_building
 	size_t n = json_array_size(list);
 
 	if (!json_is_array(list)) {
-		snprintf(why, cap, "%s: no list \"buildings\" in it", path);
+		snprintf(why, cap, "%s: there is no list \"buildings\"", path);
 		return -EINVAL;
 	}
 	if (n > SCENE_BUILDINGS_MAX) {
-		snprintf(why, cap, "%s: %zu buildings, at most %d are possible", path, n, SCENE_BUILDINGS_MAX);
+		snprintf(why, cap, "%s: %zu buildings, %d at most", path, n, SCENE_BUILDINGS_MAX);
 		return -E2BIG;
 	}
 	ret->boxes = calloc(n ? n : 1, sizeof(*ret->boxes));
@@ -76,7 +76,7 @@ static int read_list(const json_t *list, const char *path, struct scene_building
 			continue;
 		snprintf(
 			why, cap,
-			"%s: buildings[%zu]: needs numbers x, y, length, width, height (sizes above 0, reflectivity 0 to 1)",
+			"%s: buildings[%zu] needs numbers x, y, length, width, height (sizes above 0, reflectivity 0 to 1)",
 			path, i);
 		scene_buildings_free(ret);
 		return -EINVAL;
@@ -139,7 +139,7 @@ int scene_pose_of(const struct sim_Transforms *m, size_t body_size, const char *
 	return -ENOENT;
 }
 
-/* From base_link to the sensor. */
+/* Transform a box from base_link to the sensor's frame. */
 static void mounted(const struct scene_mount *m, struct scan_box *box)
 {
 	double dx = box->x - m->x, dy = box->y - m->y, c = cos(m->yaw), s = sin(m->yaw);

@@ -16,13 +16,13 @@
 #define SCENE_BOXES_MAX     1024 /* objects and buildings of one turn */
 #define SCENE_BUILDINGS_MAX 4096
 
-/* Where the sensor is on the vehicle, and how it is turned there about z. */
+/* Position of the sensor on the vehicle, and its rotation about z. */
 struct scene_mount {
 	double x, y, z; /* m, base_link */
 	double yaw;     /* rad */
 };
 
-/* Where base_link is in the map, and how it is turned about z. */
+/* Position of base_link in the map, and its rotation about z. */
 struct scene_pose {
 	double x, y, z, yaw;
 };
@@ -33,17 +33,17 @@ struct scene_buildings {
 };
 
 /*
- * Read buildings: {"buildings": [{"x","y","length","width","height", "yaw", "z", "reflectivity"}, ...]},
- * metres and radians in the map; z is that of the ground (0), yaw 0 and reflectivity 0.35 if absent.
- * Returns 0; -EINVAL, -ENOENT, -E2BIG, with a sentence in why.
+ * Read buildings: {"buildings": [{"x","y","length","width","height", "yaw", "z", "reflectivity"}, ...]}, metres and
+ * radians in the map; z is that of the ground. Absent values: z 0, yaw 0, reflectivity 0.35. Returns 0; -EINVAL,
+ * -ENOENT or -E2BIG, with the reason in why.
  */
 int scene_buildings_load(const char *path, struct scene_buildings *ret, char *why, size_t cap);
 void scene_buildings_free(struct scene_buildings *b);
 
-/* How far something is turned about z; what it is tilted is left out. */
+/* Rotation about z; a tilt is ignored. */
 double scene_yaw_of(const struct sim_Quaternion *q);
 
-/* The pose of `child` in `parent` out of a message. -ENOENT: it is not in it. */
+/* Find the pose of `child` in `parent` in a message. -ENOENT: the message does not have it. */
 int scene_pose_of(const struct sim_Transforms *m, size_t body_size, const char *parent, const char *child,
 		  struct scene_pose *ret);
 

@@ -4,13 +4,13 @@
 
 #include <math.h>
 
-#define INSET    0.98 /* of half a box: a point on its very edge is seen past others or is not, by rounding */
+#define INSET    0.98 /* part of half a box: for a point exactly on the edge rounding would decide whether it is seen */
 #define INSET_UP 0.90
-#define CORNERS  8 /* of a rectangle that was cut twice there are 6 */
+#define CORNERS  8 /* a rectangle that was cut twice has up to 6 */
 
 /* ---- in view and not hidden ---- */
 
-/* From the sensor to p: p in the box's own axes, and the sensor there. */
+/* Whether the box is on the line from the sensor to p; computed in the box's own axes. */
 static bool blocks(const struct scan_box *b, const double p[3])
 {
 	double c = cos(b->yaw), s = sin(b->yaw), in = 0, out = 1;
@@ -36,7 +36,7 @@ static bool blocks(const struct scan_box *b, const double p[3])
 	return !inside && in < out;
 }
 
-/* Cheap: a box that is further from the way to p than its own radius. */
+/* A cheap test: the box is further from the line to p than its own radius. */
 static bool aside(const struct scan_box *b, const double p[3], double dist)
 {
 	double r2 = (b->length * b->length + b->width * b->width + b->height * b->height) / 4;
@@ -70,7 +70,7 @@ bool sight_sees(const struct sight *s, const struct scan_box *boxes, size_t n, s
 	const struct scan_box *b = &boxes[i];
 	double c = cos(b->yaw), sn = sin(b->yaw);
 
-	for (int k = 0; k < 27; k++) { /* the middle comes first: mostly that is enough */
+	for (int k = 0; k < 27; k++) { /* the middle first, since it mostly suffices */
 		int at = (k + 13) % 27;
 		double l = (at % 3 - 1) * INSET * b->length / 2, w = (at / 3 % 3 - 1) * INSET * b->width / 2;
 		double p[3] = { b->x + c * l - sn * w, b->y + sn * l + c * w,
@@ -82,13 +82,13 @@ bool sight_sees(const struct sight *s, const struct scan_box *boxes, size_t n, s
 	return false;
 }
 
-/* ---- how near ---- */
+/* ---- distance ---- */
 
 struct flat {
 	double x, y;
 };
 
-/* Keep what of a polygon is on one side: nx x + ny y >= 0. Returns how many corners it has then. */
+/* Cut a polygon to its part with nx x + ny y >= 0. Returns the number of corners of that part. */
 static int cut(const struct flat *in, int n, double nx, double ny, struct flat *out)
 {
 	int m = 0;
@@ -121,7 +121,7 @@ static bool within(const struct scan_box *b)
 	return fabs(c * b->x + s * b->y) <= b->length / 2 && fabs(c * b->y - s * b->x) <= b->width / 2;
 }
 
-/* The part of a box, from above, that is in the sector: how near and how far it is. */
+/* Nearest and furthest distance, from above, of the part of a box that is in the sector. False: no part is. */
 static bool reach(const struct sight *s, const struct scan_box *b, double *ret_near, double *ret_far)
 {
 	static const int sign[4][2] = { { 1, -1 }, { 1, 1 }, { -1, 1 }, { -1, -1 } };
@@ -147,7 +147,8 @@ static bool reach(const struct sight *s, const struct scan_box *b, double *ret_n
 
 double sight_nearest(const struct sight *s, const struct scan_box *b)
 {
-	double up = fmax(fmax(b->z - b->height / 2, -(b->z + b->height / 2)), 0); /* above or below us */
+	/* distance of the box above or below the sensor */
+	double up = fmax(fmax(b->z - b->height / 2, -(b->z + b->height / 2)), 0);
 	double near, far, dist;
 
 	if (!reach(s, b, &near, &far))

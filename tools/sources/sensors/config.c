@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which sensors there are. See config.h. */
+/* The configuration file. See config.h. */
 #include "config.h"
 
 #include <math.h>
@@ -19,17 +19,17 @@
 #define IMU      OF(SENSOR_IMU)
 #define LOOKING  (RADAR | SONAR | OBJECTS | LASER)
 
-/* X(key, kinds that have it, least, most, what it is) */
+/* X(key, kinds that use it, minimum, maximum, description) */
 #define NUMBERS(X) \
 	X(x, LOOKING | GNSS, -50, 50, "[m] Forward of base_link.") \
-	X(y, LOOKING | GNSS, -50, 50, "[m] Left of it.") \
+	X(y, LOOKING | GNSS, -50, 50, "[m] Left of base_link.") \
 	X(z, LOOKING | GNSS, -5, 50, "[m] Above the road.") \
-	X(yaw_deg, LOOKING, -180, 180, "[deg] Where it looks, left is positive.") \
-	X(rate, LOOKING | GRID | GNSS | IMU, 0, 1000, "[Hz] Of simulated time; 0: at every look.") \
-	X(fov_deg, LOOKING, 1, 360, "[deg] Of the view, across.") \
-	X(up_deg, RADAR | SONAR | OBJECTS, 1, 180, "[deg] Of the view, up and down together.") \
-	X(min_range, LOOKING, 0, 1000, "[m] What is nearer is not seen.") \
-	X(range, LOOKING | GRID, 0, 10000, "[m] What is further is not seen.") \
+	X(yaw_deg, LOOKING, -180, 180, "[deg] Direction of view, left is positive.") \
+	X(rate, LOOKING | GRID | GNSS | IMU, 0, 1000, "[Hz] In simulated time; 0: at every message received.") \
+	X(fov_deg, LOOKING, 1, 360, "[deg] Horizontal field of view.") \
+	X(up_deg, RADAR | SONAR | OBJECTS, 1, 180, "[deg] Vertical field of view, up and down together.") \
+	X(min_range, LOOKING, 0, 1000, "[m] Nearer objects are not seen.") \
+	X(range, LOOKING | GRID, 0, 10000, "[m] Objects further away are not seen.") \
 	X(noise, RADAR | SONAR | LASER | GNSS, 0, 1000, \
 	  "[m] Standard deviation of the distance; of a position, along each axis.") \
 	X(noise_up, GNSS, 0, 1000, "[m] Standard deviation of the altitude.") \
@@ -37,13 +37,13 @@
 	X(noise_speed, RADAR, 0, 100, "[m/s] Standard deviation of the speed along the line of sight.") \
 	X(noise_acceleration, IMU, 0, 100, "[m/s^2] Standard deviation, along each axis.") \
 	X(noise_rotation, IMU, 0, 100, "[rad/s] Standard deviation, about each axis.") \
-	X(bias_acceleration, IMU, 0, 100, "[m/s^2] Standard deviation of what is always wrong.") \
-	X(bias_rotation, IMU, 0, 100, "[rad/s] Standard deviation of what is always wrong.") \
-	X(drift_s, GNSS, 0, 100000, "[s] How long errors of a position hold together; 0: each is by itself.") \
-	X(rays, LASER, 8, 4096, "Of a whole turn.") \
-	X(cells, GRID, 1, 1024, "Along each side.") \
+	X(bias_acceleration, IMU, 0, 100, "[m/s^2] Standard deviation of the constant error.") \
+	X(bias_rotation, IMU, 0, 100, "[rad/s] Standard deviation of the constant error.") \
+	X(drift_s, GNSS, 0, 100000, "[s] Correlation time of position errors; 0: uncorrelated.") \
+	X(rays, LASER, 8, 4096, "Rays of a whole turn.") \
+	X(cells, GRID, 1, 1024, "Cells along each side.") \
 	X(resolution, GRID, 0, 100, "[m] Side of a cell.") \
-	X(seed, LOOKING | GNSS | IMU, 0, INT32_MAX, "Of the noise.")
+	X(seed, LOOKING | GNSS | IMU, 0, INT32_MAX, "Seed of the noise.")
 
 static const char *const KIND_NAMES[] = { "radar", "ultrasonic", "objects", "laser", "grid", "gnss", "imu", NULL };
 
@@ -68,24 +68,24 @@ static const struct conf_key OUTAGE_KEYS[] = {
 	{ 0 }
 };
 static const struct conf_key SENSOR_KEYS[] = {
-	{ .name = "kind", .type = CONF_CHOICE, .choices = KIND_NAMES, .required = true, .doc = "What it is." },
+	{ .name = "kind", .type = CONF_CHOICE, .choices = KIND_NAMES, .required = true, .doc = "Kind of the sensor." },
 	{ .name = "channel",
 	  .type = CONF_STRING,
 	  .max = CHANNEL_NAME_MAX,
 	  .required = true,
 	  .id = true,
-	  .doc = "Where its messages go." },
+	  .doc = "Channel of its messages." },
 	{ .name = "frame",
 	  .type = CONF_STRING,
 	  .max = SIM_FRAME_ID_MAX,
-	  .doc = "Its frame; the channel with _ for / if absent." },
+	  .doc = "Its frame; if absent, the channel's name with _ for /." },
 	{ .name = "also", .type = CONF_STRING, .max = CHANNEL_NAME_MAX, .doc = "A second channel." },
-	{ .name = "occlusion", .type = CONF_BOOL, .doc = "What is behind something is not seen." },
+	{ .name = "occlusion", .type = CONF_BOOL, .doc = "Hidden objects are not seen." },
 	{ .name = "outages",
 	  .type = CONF_LIST,
 	  .sub = OUTAGE_KEYS,
 	  .max = SENSORS_OUTAGES_MAX,
-	  .doc = "When it has no fix." },
+	  .doc = "Times without a fix." },
 	NUMBERS(NUMBER_KEY){ 0 }
 };
 static const struct conf_key ROOT_KEYS[] = { { .name = "sensors",
@@ -108,7 +108,7 @@ static const struct {
 
 static int of_no_use(const struct sensor_config *s, const char *path, const char *key)
 {
-	return err_set(-EINVAL, "%s: sensor %s: %s has no use for \"%s\"", path, s->channel, KIND_NAMES[s->kind], key);
+	return err_set(-EINVAL, "%s: sensor %s: %s does not use \"%s\"", path, s->channel, KIND_NAMES[s->kind], key);
 }
 
 static int read_numbers(const char *path, struct conf_view v, struct sensor_config *s)
@@ -138,14 +138,14 @@ static int read_outages(const char *path, struct conf_view v, struct sensor_conf
 	return 0;
 }
 
-/* Where it is, and what it is called there. */
+/* Name of the sensor's frame. */
 static void name_frame(struct conf_view v, struct sensor_config *s)
 {
 	const char *frame = conf_string(v, "frame");
 
 	snprintf(s->frame, sizeof(s->frame), "%.*s", (int)SIM_FRAME_ID_MAX, frame ? frame : s->channel);
 	if (!frame && s->kind == SENSOR_GRID)
-		strcpy(s->frame, "map"); /* in which it lies */
+		strcpy(s->frame, "map"); /* the frame of the grid's cells */
 	for (char *p = s->frame; !frame && *p; p++)
 		*p = *p == '/' ? '_' : *p;
 }

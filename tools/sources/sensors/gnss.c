@@ -15,7 +15,7 @@ void gnss_init(struct gnss *g, const struct sensor_config *c)
 	*g = (struct gnss){ .c = c };
 }
 
-/* What is exact has no fix, or says one that is nowhere: neither has what is measured. */
+/* If the exact message has no fix, or no position on the earth, the receiver has no fix either. */
 static bool has_fix(const struct sim_Gps *truth)
 {
 	return truth->status != SIM_GPS_STATUS_NO_FIX && origin_is_on_earth(truth->latitude, truth->longitude);
@@ -37,7 +37,7 @@ static bool in_outage(const struct gnss *g, int64_t stamp_sim_ns)
 	return false;
 }
 
-/* A new run of time begins with the same chance: what a seed gives does not hang on what was before. */
+/* A new generation of the clock starts with the seed again: the errors of a seed do not depend on what was before. */
 static void drift(struct gnss *g, int64_t stamp_sim_ns, uint32_t clock_generation)
 {
 	const double sigma[3] = { g->c->noise, g->c->noise, g->c->noise_up };
@@ -57,7 +57,7 @@ static void drift(struct gnss *g, int64_t stamp_sim_ns, uint32_t clock_generatio
 	g->last_sim_ns = stamp_sim_ns;
 }
 
-/* The map is a piece of the grid: what is east in it is easting. Where there is no grid, degrees stay those of the truth. */
+/* The map is part of the grid, so east in the map is easting. Where there is no grid, the degrees are not changed. */
 static void move(struct sim_Gps *g, double east, double north, double up)
 {
 	struct geo_utm at;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A satellite receiver and the inertial navigation system that it is a part of: an exact fix at base_link becomes one of an antenna elsewhere on
- * the vehicle, with an error. The error along each axis is a first-order Gauss-Markov process (e.g. Groves, Principles of GNSS, Inertial,
- * and Multisensor Integrated Navigation Systems, section 14.2.2): of standard deviation s, and after dt of what it was exp(-dt / drift) is left.
+ * A satellite receiver, and the inertial navigation system that it is part of: from an exact fix at base_link it makes
+ * the fix of an antenna elsewhere on the vehicle, with an error. The error along each axis is a first-order
+ * Gauss-Markov process (e.g. Groves, Principles of GNSS, Inertial, and Multisensor Integrated Navigation Systems,
+ * section 14.2.2) with standard deviation s; after dt the fraction exp(-dt / drift) of the earlier error is left.
  *
- * In an outage there is no fix: the position stays that of the last one. Where the exact one has no fix, or no valid latitude or longitude, there is none
- * either, at 0, 0.
+ * In an outage there is no fix: the position stays that of the last fix. If the exact message has no fix, or no valid
+ * latitude or longitude, the receiver has no fix either, and its position is 0, 0.
  *
  * Thread: one at a time; nothing is allocated. The same fixes give the same messages.
  */
@@ -20,32 +21,32 @@
 #include "config.h"
 #include "rnd.h"
 
-/* As Novatel numbers them. */
+/* Novatel's numbers. */
 enum gnss_ins_status { GNSS_INS_INACTIVE = 0, GNSS_INS_HIGH_VARIANCE = 2, GNSS_INS_GOOD = 3 };
 enum gnss_position_type {
 	GNSS_NONE = 0,
-	GNSS_PROPAGATED = 19,  /* by inertia alone: there is no fix */
-	GNSS_INS_SINGLE = 53,  /* metres */
-	GNSS_INS_DIFFERENTIAL, /* below 2 m */
-	GNSS_INS_RTK_FLOAT,    /* below 0.5 m */
-	GNSS_INS_RTK_FIXED     /* below 0.05 m */
+	GNSS_PROPAGATED = 19,  /* from inertia alone: there is no fix */
+	GNSS_INS_SINGLE = 53,  /* error in metres */
+	GNSS_INS_DIFFERENTIAL, /* error below 2 m */
+	GNSS_INS_RTK_FLOAT,    /* error below 0.5 m */
+	GNSS_INS_RTK_FIXED     /* error below 0.05 m */
 };
 
 struct gnss {
-	const struct sensor_config *c; /* keeps */
+	const struct sensor_config *c; /* kept pointer */
 	struct rnd rnd;
-	struct sim_Gps last; /* fix that there was; zeros before the first one */
+	struct sim_Gps last; /* the last fix outside an outage; zeros before the first one */
 	double error[3];     /* m: east, north, up */
 	int64_t last_sim_ns;
 	uint32_t clock_generation;
-	bool started, has_fix; /* has_fix: the last one that was measured from */
+	bool started, has_fix; /* has_fix: of the last message that was measured */
 };
 
 void gnss_init(struct gnss *g, const struct sensor_config *c);
-/* ret may be truth. */
+/* ret may be the same object as truth. */
 void gnss_measure(struct gnss *g, const struct sim_Gps *truth, int64_t stamp_sim_ns, uint32_t clock_generation,
 		  struct sim_Gps *ret);
-/* The state that goes with it. */
+/* The navigation system's state at that stamp. */
 void gnss_ins(const struct gnss *g, int64_t stamp_sim_ns, struct sim_GpsIns *ret);
 
 #endif

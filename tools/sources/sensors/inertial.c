@@ -7,14 +7,14 @@
 #include "../scene/chance.h"
 #include "motion.h"
 
-#define SPAN_MAX_NS INT64_C(10000000000) /* of one message; no gyro says what it turned by for longer */
+#define SPAN_MAX_NS INT64_C(10000000000) /* of one message; a longer span is ignored */
 
 void inertial_init(struct inertial *s, const struct sensor_config *c)
 {
 	*s = (struct inertial){ .c = c };
 }
 
-/* A jump ends what was heard before. */
+/* A jump of the clock discards what was received before. */
 static void hear_from(struct inertial *s, uint32_t clock_generation)
 {
 	if (clock_generation == s->span_generation)
@@ -37,7 +37,7 @@ void inertial_hear(struct inertial *s, const struct sim_Imu *truth, uint32_t clo
 	s->span_dur_ns += truth->measurement_span;
 }
 
-/* The mean of those that were heard, where that is more than this one. */
+/* Set the mean of the messages received since the last measurement, if they cover a longer span than m alone. */
 static void average(struct inertial *s, struct sim_Imu *m)
 {
 	double span_s = (double)s->span_dur_ns / 1e9;
@@ -62,7 +62,7 @@ static struct sim_Vector3 drawn(struct inertial *s, double sigma)
 	return v;
 }
 
-/* A new run of time begins with the same chance. */
+/* A new generation of the clock starts with the seed again. */
 static void start(struct inertial *s, uint32_t clock_generation)
 {
 	if (s->started && clock_generation == s->clock_generation)
@@ -83,7 +83,7 @@ static void disturb(struct inertial *s, struct sim_Vector3 *v, const struct sim_
 	v->y += bias->y + noise.y;
 	v->z += bias->z + noise.z;
 	if (!(sigma > 0 || bias_sigma > 0))
-		return; /* that of the truth */
+		return; /* the exact message's covariance stays */
 	memset(covariance, 0, 9 * sizeof(*covariance));
 	covariance[0] = covariance[4] = covariance[8] = sigma * sigma + bias_sigma * bias_sigma;
 }

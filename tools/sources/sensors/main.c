@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim-sensors: sensors as a file says, in one process: radar, ultrasonic, planar laser, ground truth, grid, satellite receiver, IMU.
+ * sim-sensors: sensors from a configuration file, in one process: radar, ultrasonic, planar laser, ground truth, grid,
+ * satellite receiver, IMU.
  *
- * Those that look around do so when objects come: with the stamp of these, and from where the vehicle's exact IMU says that it was
- * at that very stamp. A receiver and an IMU follow each fix and each measurement of the vehicle.
+ * Sensors that look at objects do so when a message of objects comes. They use its stamp, and the vehicle's pose at
+ * exactly that stamp from its exact IMU. A receiver and an IMU follow each fix and each measurement of the vehicle.
  *
  * With --rank it takes part in lock-step: time waits for it, and a run repeats bit for bit.
  *
- * Threads: main, "stop" (signals), and the library's (completions count; parameters are set; descriptors are made readable).
+ * Threads: main, "stop" (signals), and the library's (completions count; parameters are set; descriptors are made
+ * readable).
  */
 #include <errno.h>
 #include <poll.h>
@@ -29,13 +31,13 @@
 LOG_TOPIC("sensors");
 
 #define FRAME_BASE    "base_link"
-#define WAIT_MS       100 /* wall: how often a lost simd is looked for */
+#define WAIT_MS       100 /* wall: interval of the check for a lost simd */
 #define RETRY_MS      20
 #define NO_RANK       (-1)
-#define IMU_DEPTH     32 /* 100 Hz: the pose of 0.3 s ago is still there */
+#define IMU_DEPTH     32 /* at 100 Hz the pose of 0.3 s ago is still available */
 #define DEPTH         32
 #define STOP_GRACE_MS 1000
-#define FRAME_EVERY   10 /* looks: for bridges that come late; subscribers get the latched one */
+#define FRAME_EVERY   10 /* looks between messages, for bridges that start late; subscribers get the latched message */
 #define FRAME_CAP     sim_Transforms_size(SENSORS_MAX, SENSORS_MAX * 2 * sim_string_size(SIM_FRAME_ID_MAX))
 #define RATE_MAX_HZ   1000.0
 
@@ -53,10 +55,11 @@ static const struct opt OPTS[] = {
 	STRING("simd-socket", socket, "PATH", "control socket of simd"),
 	STRING("name", name, "NAME", "name shown by simctl [sim-sensors]"),
 	STRING("objects", objects, "CHANNEL", "objects around the vehicle, in base_link [objects]"),
-	STRING("imu", imu, "CHANNEL", "exact IMU at base_link: where the vehicle is and how it moves [imu]"),
+	STRING("imu", imu, "CHANNEL", "exact IMU at base_link, with pose and motion of the vehicle [imu]"),
 	STRING("gps", gps, "CHANNEL", "exact fix of base_link [gps]"),
-	OPT("looks", 0, INT, looks, "N", "end after so many looks at objects [0: never]", .min = 0, .max = INT64_MAX),
-	OPT("rank", 0, INT, rank, "N", "take part in lock-step, with that place in each step [-1: no]", .min = NO_RANK,
+	OPT("looks", 0, INT, looks, "N", "exit after this many messages of objects [0: never]", .min = 0,
+	    .max = INT64_MAX),
+	OPT("rank", 0, INT, rank, "N", "take part in lock-step, with this rank in each step [-1: no]", .min = NO_RANK,
 	    .max = SIM_STEP_RANK_MAX),
 	{ 0 }
 };
@@ -85,10 +88,10 @@ struct app {
 	struct scan_box boxes[SCENE_BOXES_MAX];
 	struct sim_client *client;
 	struct outlet frames;
-	struct sim_subscriber *objects, *imu, *gps; /* NULL: no sensor has a use for them */
+	struct sim_subscriber *objects, *imu, *gps; /* NULL: no sensor uses it */
 	struct sim_reader *motion;
-	struct sim_step *step;     /* NULL: no part in lock-step */
-	struct sim_params *params; /* NULL: another one has our name */
+	struct sim_step *step;     /* NULL: it does not take part in lock-step */
+	struct sim_params *params; /* NULL: another client has our name */
 	uint64_t looks, skipped, without_pose;
 };
 
@@ -100,9 +103,9 @@ static struct sim_clock_sample instant_of(const struct sim_message *msg)
 					  .clock_generation = msg->header.clock_generation };
 }
 
-/* ---- what looks around ---- */
+/* ---- sensors that look at objects ---- */
 
-/* How the vehicle was and moved at that instant. */
+/* Position and motion of the vehicle at exactly that stamp. False: no IMU message has it. */
 static bool motion_at(struct app *a, int64_t stamp_sim_ns, struct motion *ret)
 {
 	(void)sim_reader_observe(a->motion);
@@ -169,7 +172,7 @@ static int send_frames(struct app *a)
 static void on_objects(struct app *a, const struct sim_message *msg)
 {
 	const struct sim_Detected3DObjects *objects = sim_Detected3DObjects_from(msg->body, msg->body_size);
-	/* The instant that counts is the one of the objects, not the one at which we got round to them. */
+	/* The stamp of the objects counts, not the time at which they are handled. */
 	struct sim_clock_sample at = instant_of(msg);
 	struct motion motion;
 	struct moment m = { .objects = objects,
@@ -183,7 +186,7 @@ static void on_objects(struct app *a, const struct sim_message *msg)
 		return;
 	m.motion = motion_at(a, at.sim_ns, &motion) ? &motion : NULL;
 	if (a->looks++ % FRAME_EVERY == 0)
-		(void)send_frames(a); /* it comes again */
+		(void)send_frames(a); /* on failure it is sent again later */
 	FOR_EACH_SENSOR(a, s)
 	{
 		if (!unit_looks(&s->unit) || !rate_due(&s->rate, &at))
@@ -195,7 +198,7 @@ static void on_objects(struct app *a, const struct sim_message *msg)
 	}
 }
 
-/* The newest look counts; older ones that have piled up are skipped. */
+/* Only the newest message is used; older ones that have accumulated are skipped. */
 static void drain_objects(struct app *a)
 {
 	const struct sim_message *msg, *newest = NULL;
@@ -213,7 +216,7 @@ static void drain_objects(struct app *a)
 	(void)sim_release(a->objects, newest);
 }
 
-/* ---- what follows the vehicle ---- */
+/* ---- sensors that follow the vehicle ---- */
 
 static int publish(struct outlet *o, int64_t stamp_sim_ns, const void *message, size_t size)
 {
@@ -301,7 +304,10 @@ static bool ended(struct app *a)
 	return stop_requested(&a->stop) || (a->args.looks && a->looks >= (uint64_t)a->args.looks);
 }
 
-/* On its way back the library tells when it is there; lost for good there is nothing to wait for. */
+/*
+ * While the library reconnects it is not lost, and the library makes a descriptor readable afterwards; a failed
+ * connection is final.
+ */
 static bool lost(const struct app *a)
 {
 	if (sim_client_state(a->client) != SIM_CLIENT_FAILED)
@@ -333,7 +339,7 @@ static int join(struct app *a)
 	return sim_step_join(a->client, (uint32_t)a->args.rank, &a->step);
 }
 
-/* The same in lock-step: what has come by our turn is looked at in it. */
+/* The same in lock-step: what has come before our turn is handled in it. */
 static int loop_steps(struct app *a)
 {
 	while (!ended(a)) {
@@ -457,11 +463,12 @@ static void open_params(struct app *a)
 		return;
 	FOR_EACH_SENSOR(a, s)
 	{
-		const struct rate_param rate = { .name = s->parameter,
-						 .description =
-							 "[Hz] messages a second of simulated time; 0: at every look",
-						 .initial = s->unit.c->rate,
-						 .max = RATE_MAX_HZ };
+		const struct rate_param rate = {
+			.name = s->parameter,
+			.description = "[Hz] messages per second of simulated time; 0: at every message received",
+			.initial = s->unit.c->rate,
+			.max = RATE_MAX_HZ
+		};
 
 		snprintf(s->parameter, sizeof(s->parameter), "%.40s.frequency", s->unit.c->channel);
 		if (r == 0)
@@ -493,7 +500,7 @@ static int attach(struct app *a)
 	if (a->args.rank != NO_RANK)
 		return (r = join(a)) < 0 ? fail(r, "taking part in lock-step") : 0;
 	r = sim_client_ready(a->client);
-	return r < 0 ? fail(r, "telling simd that it is ready") : 0;
+	return r < 0 ? fail(r, "reporting to simd that it is ready") : 0;
 }
 
 static void detach(struct app *a)
@@ -529,8 +536,8 @@ static void report(const struct app *a)
 			log_info("%s: %llu objects left out, more than %d", s->out.name,
 				 (unsigned long long)s->unit.left_out, RADAR_OBJECTS_MAX);
 	}
-	log_info("%llu looks, %llu skipped, %llu messages not made without a pose", (unsigned long long)a->looks,
-		 (unsigned long long)a->skipped, (unsigned long long)a->without_pose);
+	log_info("%llu looks, %llu skipped, %llu messages not made since the pose was unknown",
+		 (unsigned long long)a->looks, (unsigned long long)a->skipped, (unsigned long long)a->without_pose);
 }
 
 int main(int argc, char *argv[])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the vehicle is and how it moves, as its exact IMU tells it, and what follows for a point on it. Thread: any; pure. */
+/* Position and motion of the vehicle, from its exact IMU, and of a point on it. Thread: any; pure. */
 #ifndef SOURCES_SENSORS_MOTION_H
 #define SOURCES_SENSORS_MOTION_H
 
@@ -14,13 +14,13 @@ struct motion {
 };
 
 struct motion motion_of(const struct sim_Imu *imu);
-/* A direction of the vehicle, along the map's axes. */
+/* A vector of the sensor, which is turned by yaw against the vehicle, along the map's axes. */
 struct sim_Vector3 motion_to_map(const struct motion *m, double yaw, struct sim_Vector3 v);
-/* Where a sensor is, and how it moves; m, m/s, map. */
+/* Position and velocity of a sensor; m, m/s, map. */
 struct sim_Vector3 motion_place(const struct motion *m, const struct scene_mount *at);
 struct sim_Vector3 motion_velocity(const struct motion *m, const struct scene_mount *at);
 
-/* v turned by a unit quaternion. */
+/* Rotate v by a unit quaternion. */
 struct sim_Vector3 motion_rotate(const struct sim_Quaternion *q, struct sim_Vector3 v);
 
 #endif

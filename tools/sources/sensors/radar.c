@@ -45,7 +45,7 @@ static double azimuth_of(struct sim_Vector3 v)
 	return atan2(v.y, v.x);
 }
 
-/* What is measured of where it is, in the sensor's frame, and of how fast it comes. */
+/* Add noise to the position, in the sensor's frame, and to the speed along the line of sight. */
 static void disturb(const struct radar *r, const struct look *l, uint32_t id, struct sim_Vector3 *at, double *doppler)
 {
 	double dist = sqrt(at->x * at->x + at->y * at->y + at->z * at->z), azimuth = azimuth_of(*at), grows, flat;
@@ -74,7 +74,7 @@ static void fill(const struct radar *r, const struct look *l, const struct motio
 
 	if (dist > 0 && (r->noise_range > 0 || r->noise_rad > 0 || r->noise_speed > 0))
 		disturb(r, l, o->id, &at, &doppler);
-	memset(d, 0, sizeof(*d)); /* the gap at its end too: the same look gives the same bytes */
+	memset(d, 0, sizeof(*d)); /* includes the padding at its end, so that the same look gives the same bytes */
 	d->sensor_aim = motion_to_map(m, r->mount.yaw, (struct sim_Vector3){ .x = 1 });
 	d->sensor_right = motion_to_map(m, r->mount.yaw, (struct sim_Vector3){ .y = -1 });
 	d->sensor_position = motion_place(m, &r->mount);

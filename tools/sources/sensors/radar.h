@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A radar: of the objects in its view and not behind others it detects those whose echo is strong enough. The received power falls
- * with the fourth power of the distance and is proportional to the radar cross-section (radar equation, e.g. Skolnik, Introduction to
- * Radar Systems, chapter 1), so what a passenger car's 10 m^2 are detected at, `range`, shrinks by the fourth root for less: to 56 % for the
- * 1 m^2 of a pedestrian. Nothing is detected beyond it, however large.
+ * A radar: among the objects in its view that are not hidden by others it detects those whose echo is strong enough.
+ * The received power falls with the fourth power of the distance and is proportional to the radar cross-section (radar
+ * equation, e.g. Skolnik, Introduction to Radar Systems, chapter 1). `range` is the distance at which a passenger car's
+ * 10 m^2 are detected; for a smaller cross-section it shrinks with the fourth root: to 56 % for the 1 m^2 of a
+ * pedestrian. Nothing is detected beyond `range`, however large.
  *
- * A detection is the object's middle. Its distance, azimuth and the speed along the line of sight (doppler) are what has noise: the
- * position is moved along the line and about z, the relative velocity along the line. relative_velocity . relative_position /
- * |relative_position| is the doppler: below 0, it comes nearer.
+ * A detection is the object's middle. Noise is added to its distance, its azimuth and its speed along the line of sight
+ * (doppler): the position is moved along the line and about z, the relative velocity along the line. relative_velocity
+ * . relative_position / |relative_position| is the doppler; below 0 the object approaches.
  *
- * Noise depends on seed, instant and object alone: that an object comes or goes changes nothing for others.
+ * The noise depends only on seed, stamp and object: an object that appears or disappears does not change the noise of
+ * others.
  *
  * Thread: one at a time; nothing is allocated.
  */
@@ -24,7 +26,7 @@
 
 #define RADAR_OBJECTS_MAX    240 /* of one measurement: fits a slot of 64 KiB */
 #define RADAR_REFERENCE_RCS  10.0
-#define RADAR_STATIONARY_MPS 0.5 /* slower is stationary */
+#define RADAR_STATIONARY_MPS 0.5 /* slower objects are stationary */
 
 struct radar {
 	struct sight sight;
@@ -32,24 +34,25 @@ struct radar {
 	double noise_range, noise_rad, noise_speed; /* standard deviations: m, rad, m/s */
 	uint64_t seed;
 	uint32_t clock_generation;             /* of the last measurement */
-	uint32_t before[RADAR_OBJECTS_MAX], n; /* ids in it */
+	uint32_t before[RADAR_OBJECTS_MAX], n; /* ids of its objects */
 };
 
-/* One moment of the world. */
+/* The objects at one instant. */
 struct look {
 	const struct sim_Detected3DObjects *objects;
 	size_t body_size;
-	const struct scan_box *boxes; /* in the sensor's frame: those of the objects first, in their order */
+	/* in the sensor's frame; boxes of the objects first, in the order of the objects */
+	const struct scan_box *boxes;
 	size_t n_boxes;
 	int64_t stamp_sim_ns;
 	uint32_t clock_generation;
 };
 
-/* m^2, of what such a thing reflects at 77 GHz. */
+/* Radar cross-section in m^2 of an object with that label at 77 GHz. */
 double radar_cross_section(const char *label);
-/* Which objects it detects, at most RADAR_OBJECTS_MAX, in their order; returns how many. */
+/* Find the objects that the radar detects, at most RADAR_OBJECTS_MAX, in their order. Returns their number. */
 uint32_t radar_detect(const struct radar *r, const struct look *l, uint32_t *ret_which);
-/* Fill one for each of the n of them: ends the measurement. */
+/* Fill out[] for each of the n detected objects. Ends the measurement. */
 void radar_measure(struct radar *r, const struct look *l, const struct motion *m, const uint32_t *which, uint32_t n,
 		   struct sim_RadarObject *out);
 

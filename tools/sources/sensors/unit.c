@@ -18,9 +18,9 @@
 #define LABEL_MAX 64
 #define RAD       (M_PI / 180)
 
-/* ---- what there is around ---- */
+/* ---- boxes ---- */
 
-/* Boxes in the frame of a sensor: those of the objects first, in their order. */
+/* Boxes in the frame of a sensor: those of the objects first, in the order of the objects. */
 static size_t boxes_of(const struct moment *m, const struct scene_mount *mount, double range_m)
 {
 	size_t n = scene_add_objects(m->objects, m->body_size, mount, m->boxes, 0);
@@ -90,7 +90,7 @@ static size_t look_ultrasonic(struct unit *u, const struct moment *m, void *body
 
 /* ---- objects ---- */
 
-/* The same object as the sensor has it; its label comes later. */
+/* The object in the sensor's frame; its label is set later. */
 static void to_sensor(const struct unit *u, const struct scan_box *box, struct sim_Detected3DObject *o)
 {
 	struct sim_Quaternion q = o->pose.orientation;
@@ -105,7 +105,7 @@ static void to_sensor(const struct unit *u, const struct scan_box *box, struct s
 
 static bool shows(const struct unit *u, const struct moment *m, size_t n_boxes, size_t i)
 {
-	if (!u->c->occlusion) /* by itself */
+	if (!u->c->occlusion) /* nothing hides the object */
 		return sight_sees(&u->sight, &m->boxes[i], 1, 0);
 	return sight_sees(&u->sight, m->boxes, n_boxes, i);
 }
@@ -140,7 +140,7 @@ static size_t look_objects(struct unit *u, const struct moment *m, void *body, s
 
 /* ---- laser ---- */
 
-/* Columns of scan.h go from -pi on: those within the view. */
+/* The columns of scan.h that are in the view; they start at -pi. */
 static void choose_rays(struct unit *u)
 {
 	double per_rad = u->c->rays / (2 * M_PI), half = u->c->fov_deg * RAD / 2;
@@ -217,7 +217,7 @@ static void corners_of(const struct scan_box *box, struct raster_point ret[4])
 	}
 }
 
-/* Boxes as if from a base_link that is turned to the north: the cells lie along the map's axes. */
+/* The boxes are taken from a base_link turned to the north: the cells lie along the map's axes. */
 static size_t look_grid(struct unit *u, const struct moment *m, void *body, size_t cap)
 {
 	struct scene_mount north = { .yaw = -m->motion->pose.yaw };
@@ -249,7 +249,7 @@ static size_t look_grid(struct unit *u, const struct moment *m, void *body, size
 	return sim_builder_size(&b);
 }
 
-/* ---- all of them ---- */
+/* ---- table of kinds ---- */
 
 static const struct {
 	const struct sim_type *type, *also;

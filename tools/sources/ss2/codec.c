@@ -9,13 +9,13 @@
 #include "err.h"
 #include "mem.h"
 
-#define NUMBER_MAX   0x1fffffffu /* of a field, by the encoding */
+#define NUMBER_MAX   0x1fffffffu /* largest number of a field in the encoding */
 #define WIRE_VARINT  0
 #define WIRE_FIXED64 1
 #define WIRE_BYTES   2
 #define WIRE_FIXED32 5
 
-/* ---- memory: what a request may take is bounded, however its bytes are arranged ---- */
+/* ---- memory: the memory of a request is bounded, however its bytes are arranged ---- */
 
 #define BLOCK_HEAD 16 /* keeps the alignment; holds the size */
 
@@ -51,7 +51,7 @@ static ProtobufCAllocator allocator(struct request *q)
 	return (ProtobufCAllocator){ .alloc = bounded_alloc, .free = bounded_free, .allocator_data = q };
 }
 
-/* ---- which request it is, also of a malformed one ---- */
+/* ---- the number of the request, also of a malformed one ---- */
 
 struct cursor {
 	const uint8_t *at, *end;
@@ -99,7 +99,7 @@ static bool skip_value(struct cursor *c, unsigned wire)
 	}
 }
 
-/* The last member of the envelope wins, as in any oneof. */
+/* The last member of the envelope counts, as in any oneof. */
 static uint32_t find_number(const void *data, size_t len)
 {
 	struct cursor c = { data, (const uint8_t *)data + len };
@@ -127,7 +127,7 @@ int request_decode(struct request *ret, const void *data, size_t len)
 	if (len > CODEC_REQUEST_MAX)
 		return err_set(-EMSGSIZE, "the request has %zu bytes, %zu at most are read", len, CODEC_REQUEST_MAX);
 	if (!ret->number)
-		return err_set(-EBADMSG, "these %zu bytes are no request of scenario_simulator_v2", len);
+		return err_set(-EBADMSG, "these %zu bytes are not a request of scenario_simulator_v2", len);
 	ret->msg = ss2__request__unpack(&a, len, data);
 	if (!ret->msg)
 		return err_set(-EBADMSG, "request %u is malformed, or takes too much memory", ret->number);

@@ -9,9 +9,12 @@
 #include "../space.h"
 #include "sensors.h"
 
-#define SAME 1e-9 /* m, m^2: the upper and the lower corners of a level box are one */
+/*
+ * m, m^2: smaller differences count as none, since the upper and the lower corners of a level box coincide from above
+ */
+#define SAME 1e-9
 
-/* Its corners from above, from the ego. */
+/* Corners of the box seen from above, relative to the ego's position. */
 static void corners_of(const struct scene_entity *e, const struct sim_Pose *ego, struct raster_point ret[8])
 {
 	for (int i = 0; i < 8; i++) {
@@ -29,7 +32,10 @@ static double apart(struct raster_point a, struct raster_point b)
 	return hypot(b.x - a.x, b.y - a.y);
 }
 
-/* Whether a string that comes from `at` meets q before p: q is to the right, or further in the same direction. */
+/*
+ * Whether a string stretched around the points reaches q before p when it comes from `at`: q is to the right of p, or
+ * further away in the same direction.
+ */
 static bool meets_first(struct raster_point at, struct raster_point p, struct raster_point q)
 {
 	double side = (p.x - at.x) * (q.y - at.y) - (p.y - at.y) * (q.x - at.x);
@@ -37,7 +43,10 @@ static bool meets_first(struct raster_point at, struct raster_point p, struct ra
 	return side < -SAME || (side <= SAME && apart(at, q) > apart(at, p));
 }
 
-/* What a string around them holds, anticlockwise from the lowest: of a level box 4, of one that leans up to 8. */
+/*
+ * Convex hull of the eight corners, anticlockwise from the lowest: 4 points for a level box, up to 8 for an inclined
+ * one. Returns the number of points.
+ */
 static int hull_of(const struct raster_point p[8], struct raster_point ret[RASTER_POINTS_MAX])
 {
 	int n = 0, at = 0, first;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An occupancy grid around the ego, north up (../scene/raster.h): of what the lidar has hit, each a box from above, however it lies.
+ * An occupancy grid around the ego, north up (../scene/raster.h). It shows the boxes that the lidar has hit, seen from
+ * above, in any orientation.
  *
  * Thread: any; pure.
  */
@@ -19,10 +20,10 @@ struct sensors_look;
 struct grid {
 	double resolution;      /* m */
 	uint32_t width, height; /* cells along x and y */
-	double range;           /* m; 0: all there is */
+	double range;           /* m; 0: no limit */
 };
 
-/* Fill width x height cells (OccupancyGrid) around the ego of a look. */
+/* Fill width x height cells (OccupancyGrid) around the ego of the look. */
 void grid_fill(const struct grid *g, const struct sensors_look *look, int8_t *cells);
 
 #endif

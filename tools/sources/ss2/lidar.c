@@ -10,14 +10,14 @@
 #include "mem.h"
 #include "sensors.h"
 
-#define REFLECTIVITY 0.5  /* of whatever it is */
-#define WHOLE        1e-6 /* columns: so far from a whole number of them is one */
+#define REFLECTIVITY 0.5  /* of every object */
+#define WHOLE        1e-6 /* columns: a number this close to a whole number counts as whole */
 
 static unsigned columns_of(double resolution_rad)
 {
 	double n = 2 * M_PI / resolution_rad;
 
-	return n >= 1 && n <= SCAN_COLUMNS_MAX + WHOLE ? (unsigned)(n + WHOLE) : 0; /* NaN, too: none */
+	return n >= 1 && n <= SCAN_COLUMNS_MAX + WHOLE ? (unsigned)(n + WHOLE) : 0; /* also 0 for NaN */
 }
 
 size_t lidar_points_max(const struct lidar_config *c)
@@ -59,7 +59,7 @@ void lidar_close(struct lidar *l)
 	*l = (struct lidar){ 0 };
 }
 
-/* A box as the ego has it around itself. */
+/* The box of an entity, relative to the ego. */
 static struct scan_box box_of(const struct scene_entity *e, const struct sim_Pose *ego)
 {
 	struct sim_Quaternion back = space_inverse(ego->orientation);

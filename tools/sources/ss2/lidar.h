@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lidar that a scenario attaches to its ego: rays from base_link, as many as its configuration has angles, against the boxes of the
- * other entities; no road, as in a cloud of obstacles. Which entities it hit is what a detection sensor goes by that is not clairvoyant.
+ * The lidar that a scenario attaches to its ego: rays from base_link, at the angles of its configuration, against the
+ * boxes of the other entities. It does not see the road, as in a point cloud of obstacles. A detection sensor that does
+ * not see through entities uses the entities that the lidar hit.
  *
  * Thread: the owner's; no I/O. A scan allocates nothing; the same scene gives the same bytes.
  */
@@ -18,9 +19,9 @@
 
 struct sensors_look;
 
-#define LIDAR_RANGE_M 300.0 /* the reference's */
+#define LIDAR_RANGE_M 300.0 /* the reference simulator's */
 
-/* Plain numbers, all finite: part of what a killed process leaves. */
+/* Plain numbers, all finite; the next process takes them over after a kill. */
 struct lidar_config {
 	bool attached;
 	double scan_s, delay_s;
@@ -29,9 +30,9 @@ struct lidar_config {
 	double elevation_rad[SCAN_BEAMS_MAX]; /* upwards */
 };
 
-/* What a scan has met, in base_link. */
+/* Points of one scan, in base_link. */
 struct lidar_cloud {
-	int64_t sim_ns; /* when it was */
+	int64_t sim_ns; /* when the scan was taken */
 	const struct sim_Point *point;
 	uint32_t n;
 };
@@ -41,14 +42,14 @@ struct lidar {
 	struct sim_Point *point;
 };
 
-/* Points of a scan at most. */
+/* Largest number of points of a scan. */
 size_t lidar_points_max(const struct lidar_config *c);
 
-/* Zeroed to begin with; the one before is replaced. -ERANGE with a sentence; -ENOMEM. */
+/* Zero *l before the first call; a later call replaces the configuration. Errors: -ERANGE with err_why(); -ENOMEM. */
 int lidar_open(struct lidar *l, const struct lidar_config *c);
 void lidar_close(struct lidar *l);
 
-/* One turn of what was seen at an instant: *ret is valid until the next; seen[i]: object i was hit. */
+/* One scan of a look. *ret is valid until the next scan. seen[i]: object i was hit. */
 void lidar_scan(struct lidar *l, const struct sensors_look *look, struct lidar_cloud *ret, bool *seen);
 
 #endif

@@ -25,7 +25,8 @@ LOG_TOPIC("link");
 
 #define ADVANCE_WAIT_NS INT64_C(1000000000)
 #define RATE_MAX_HZ     1000.0
-#define LATE_MS         1000 /* wall: of a step, that a scenario which stands still shall not do so without a word */
+/* wall: after that long a step that is not over is reported, since the scenario stands still */
+#define LATE_MS 1000
 
 static const struct {
 	const char *name;
@@ -59,7 +60,7 @@ static int take_lease(struct link *l)
 			       sim_time_source_name((enum sim_time_source)source));
 	if (sim_driver_acquire(l->client, 0, &l->driver) < 0)
 		return hand_on(-EBUSY);
-	log_info("time is driven from here");
+	log_info("sim-ss2 has the driver lease and drives time");
 	return 0;
 }
 
@@ -79,17 +80,17 @@ static void take_no_part(struct link *l)
 	l->turn = false;
 }
 
-/* Whoever takes part in steps shall see what is shown in the step itself. */
+/* Join the steps if they have participants, so that these see the scene within the step itself. */
 static void take_part(struct link *l)
 {
 	uint32_t flags = __atomic_load_n(&sim_clock_page(l->client)->flags, __ATOMIC_RELAXED);
 
 	if (!l->step && (l->onboard || (flags & SIM_CLOCK_LOCKSTEP)) &&
 	    sim_step_join(l->client, l->rank, &l->step) == 0)
-		log_info("steps have participants: the scene is shown in turns of rank %u", l->rank);
+		log_info("steps have participants: the scene is published in turns of rank %u", l->rank);
 }
 
-/* On board, and what it tells of itself without a detour over its channels. */
+/* Move the vehicle on board, and take its messages directly, not over its channels. */
 static void move_ego(struct link *l)
 {
 	const struct sim_GpsOdometry *o;
@@ -110,19 +111,19 @@ static void move_ego(struct link *l)
 
 static void end_turn(struct link *l)
 {
-	if (l->due) { /* whoever waited for an answer has it by now */
+	if (l->due) { /* the client that waited for an answer has it by now */
 		l->due = false;
 		move_ego(l);
 		server_turn(l->server, l->now.sim_ns);
 	}
 	if (l->turn && sim_step_done(l->step) < 0)
-		log_warn("a turn was not acknowledged: %s; ignoring", source_why(-EIO));
+		log_warn("the end of a turn could not be reported to simd: %s; ignoring", source_why(-EIO));
 	l->turn = false;
 }
 
 /*
- * What has come of steps: a turn, or that others of our rank are done. Being late, or simd's end, ends the part in them; the next
- * frame joins again. True: a turn that nobody else has at the same time is open.
+ * Look at the progress of steps: a turn, or the end of the turns of others of our rank. Being late, or simd's end, ends
+ * our part in steps; the next frame joins again. True: a turn is open that no other participant has at the same time.
  */
 static bool look_for_turn(struct link *l)
 {
@@ -135,12 +136,13 @@ static bool look_for_turn(struct link *l)
 		return false;
 	l->now = turn.now;
 	l->turned = l->turn = l->due = true;
-	if (turn.shared) /* what we have shown is kept back until all are done: somebody has to look for that */
+	/* what we have published is held back until all participants of the turn are done, and this must be noticed */
+	if (turn.shared)
 		end_turn(l);
 	return l->turn;
 }
 
-/* The end of the step that we have begun, or until our turn. 0, or as sim_driver_end(). */
+/* Wait for the end of the step that we have begun, or for our turn in it. Returns 0, or as sim_driver_end(). */
 static int await(struct link *l)
 {
 	for (bool late = false;;) {
@@ -167,8 +169,8 @@ static int await(struct link *l)
 }
 
 /*
- * The request has been answered, in our turn or when the step was over; the rest of the step goes on while the scenario works out
- * its next request.
+ * The request has been answered, in our turn or when the step was over. The rest of the step is done while the scenario
+ * works out its next request.
  */
 void link_answered(struct link *l)
 {
@@ -222,7 +224,7 @@ static void remember(struct link *l)
 	server_remember(l->server, sim_clock_page(l->client)->simd_id, now.clock_generation);
 }
 
-/* The source may have been switched away and back since the lease was taken: then it is taken again, once. */
+/* The source may have been switched away and back since the lease was taken; the lease is then taken again, once. */
 static int drive(struct link *l, int64_t sim_ns, bool jump)
 {
 	int r = -EPERM;
@@ -280,9 +282,9 @@ void link_rest(struct link *l)
 	drop_lease(l);
 }
 
-/* ---- what is shown ---- */
+/* ---- publishing ---- */
 
-/* What one message is made of; the member that its channel needs. */
+/* Contents of one message; the channel decides which member is set. */
 union content {
 	const struct scene *scene;
 	const struct lidar_cloud *cloud;
@@ -357,7 +359,8 @@ static int publish(struct link *l, enum link_channel ch, union content c, int64_
 
 static void send(struct link *l, enum link_channel ch, union content c, int64_t sim_ns)
 {
-	if (l->out[ch].pub && rate_due(&l->rate[ch], &l->now)) /* its room was refused when it was attached */
+	/* no publisher: advertising failed when the sensor was attached */
+	if (l->out[ch].pub && rate_due(&l->rate[ch], &l->now))
 		outlet_count(&l->out[ch], publish(l, ch, c, sim_ns));
 }
 
@@ -383,10 +386,13 @@ static void on_sense(void *ctx, const struct server_sensed *x, int64_t sim_ns)
 		send(ctx, LINK_LIGHTS, (union content){ .scene = x->lights }, sim_ns);
 }
 
-/* A grid that has grown needs larger slots: it is advertised again. What was refused once does not stand in the way of other sensors. */
+/*
+ * A grid that has grown needs larger slots, so it is advertised again. A size that was refused once is not tried again,
+ * so that it does not prevent other sensors.
+ */
 static int advertise(struct link *l, enum link_channel ch, size_t max_body)
 {
-	/* a bridge that is behind must not hold the scenario up */
+	/* a slow bridge must not hold the scenario up */
 	struct sim_publisher_options po = {
 		.size = sizeof(po), .max_body = max_body, .frame_id = CHANNELS[ch].frame, .flags = SIM_PUB_NO_WAIT
 	};
@@ -473,7 +479,7 @@ static int ask_ahead(struct link *l, int64_t to_sim_ns)
 	return sim_publish_local(l->advance, slot);
 }
 
-/* What it answers to that question: it may have answered an earlier one too late. */
+/* Look for the vehicle's answer to this question; an answer that comes too late for an earlier question is dropped. */
 static bool hear_ahead(struct link *l, int64_t to_sim_ns)
 {
 	const struct sim_message *msg;
@@ -511,7 +517,8 @@ static void on_ground(void *ctx, const struct sim_Pose *p)
 
 	if (l->onboard) {
 		store_move(l->store);
-		(void)onboard_ground(l->onboard, p); /* not of the ground there: it goes on on that of before */
+		/* on failure the vehicle stays on the ground that it was given before */
+		(void)onboard_ground(l->onboard, p);
 		return;
 	}
 	if (!sim_publisher_has_subscribers(l->ground) || sim_loan(l->ground, sizeof(*p), &slot) < 0)
@@ -523,7 +530,10 @@ static void on_ground(void *ctx, const struct sim_Pose *p)
 		log_debug("ego_ground: %s; ignoring", sim_why());
 }
 
-/* A vehicle that knows nothing of it is where it was in the frame before. It is asked again when an ego is spawned. */
+/*
+ * A vehicle that does not answer is taken to be where it was in the frame before, and is asked again once an ego is
+ * spawned.
+ */
 static void on_advance(void *ctx, int64_t to_sim_ns)
 {
 	struct link *l = ctx;
@@ -541,7 +551,7 @@ static void on_advance(void *ctx, int64_t to_sim_ns)
 		l->advances = sim_wait(l->ahead, ADVANCE_WAIT_NS) == 1;
 	if (!l->advances)
 		log_warn(
-			"the vehicle does not say where it will be: the scenario hears where it was in the frame before");
+			"the vehicle does not report its state of the next frame: the scenario gets its state of the frame before");
 }
 
 static bool on_place(void *ctx, const struct server_place *p)
@@ -571,7 +581,7 @@ static bool on_place(void *ctx, const struct server_place *p)
 	}
 	if (sim_publish_local(l->place, slot) < 0)
 		return false;
-	hear(l); /* what it says of the time before tells nothing of how it moves there */
+	hear(l); /* drop its earlier messages, since they say nothing about how it moves at the new place */
 	vehicle_forget(&l->vehicle);
 	if (p->action == PLACE_TAKE_OVER || p->action == PLACE_SPAWN)
 		vehicle_ordered(&l->vehicle, p->action == PLACE_TAKE_OVER, l->now.sim_ns, l->now.clock_generation);
@@ -597,7 +607,7 @@ static int subscribe(struct link *l)
 	struct sim_subscriber_options so = { .size = sizeof(so), .depth = 16 };
 	int r;
 
-	if (l->onboard) /* we know */
+	if (l->onboard) /* its state is known here */
 		return 0;
 	r = sim_subscribe(l->client, "gps_odometry", &sim_GpsOdometry_type, &so, &l->odometry);
 
@@ -623,7 +633,7 @@ static int advertise_place(struct link *l)
 	return r < 0 ? r : sim_advertise(l->client, "advance_ego", &sim_Int64_type, &po, &l->advance);
 }
 
-/* A rate of 0 is the scenario's own: every frame, or each time that its sensor measures. */
+/* Rate 0 follows the scenario: a message in every frame, or each time that the sensor measures. */
 static void open_params(struct link *l, const char *name)
 {
 	char parameter[SIM_PARAM_NAME_MAX + 1];
@@ -632,8 +642,8 @@ static void open_params(struct link *l, const char *name)
 	l->params = rate_params(l->client, name);
 	for (int i = 0; l->params && r == 0 && i < LINK_CHANNELS; i++) {
 		const struct rate_param rate = { .name = parameter,
-						 .description = "[Hz] messages a second of simulated time at most; "
-								"0: as the scenario has it",
+						 .description = "[Hz] most messages per second of simulated time; "
+								"0: at the scenario's rate",
 						 .max = RATE_MAX_HZ };
 
 		snprintf(parameter, sizeof(parameter), "%s.frequency", CHANNELS[i].name);

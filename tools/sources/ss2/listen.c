@@ -53,7 +53,8 @@ static int resolve(const char *bind_to, int port, struct sockaddr_storage *ret)
 		return 0;
 	}
 	if (!of_interface(bind_to, ret))
-		return err_set(-ENODEV, "--bind: \"%.60s\" is no numeric address, and no interface that has one",
+		return err_set(-ENODEV,
+			       "--bind: \"%.60s\" is neither a numeric address nor an interface with an address",
 			       bind_to);
 	((struct sockaddr_in *)ret)->sin_port = htons((uint16_t)port);
 	return 0;
@@ -86,7 +87,7 @@ int listen_at(const char *bind_to, int port)
 		return r;
 	fd = open_at(&at);
 	if (fd == -EADDRINUSE)
-		return err_set(fd, "port %d is taken by another program; choose one with --port", port);
+		return err_set(fd, "port %d is in use by another program; choose another with --port", port);
 	return fd < 0 ? err_sys(fd, "cannot listen on %.60s, port %d", bind_to, port) : fd;
 }
 

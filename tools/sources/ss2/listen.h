@@ -7,12 +7,12 @@
 #include <sys/socket.h>
 
 /*
- * bind_to: a numeric address, the name of an interface, or * for all; IPv6 where there is a colon in it. The descriptor does not block.
- * -EADDRINUSE and others, with a sentence that names the options.
+ * Listen on bind_to: a numeric address, the name of an interface, or * for all; with a colon in it, it is IPv6. Returns
+ * a non-blocking descriptor, or -EADDRINUSE or another errno, with err_why() naming the options.
  */
 int listen_at(const char *bind_to, int port);
 
-/* "ADDRESS:PORT"; "": it has none. */
+/* "ADDRESS:PORT"; "": the address has no name. */
 void listen_name(const struct sockaddr_storage *at, char *ret, size_t size);
 
 #endif

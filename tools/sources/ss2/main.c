@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim-ss2: the simulator's end of scenario_simulator_v2, which is ZeroMQ's REP. It holds the driver lease of the `ss2`
- * source: time is what the scenario says, and what the scenario puts on the road appears on simd's channels.
+ * sim-ss2: the simulator's side of scenario_simulator_v2's connection, which is a ZeroMQ REP socket. It holds the
+ * driver lease of the `ss2` source: the scenario sets time, and the scenario's entities appear on simd's channels.
  *
  * Threads: main (all of the above), "stop" (signals), and the library's.
  */
@@ -31,10 +31,10 @@ LOG_TOPIC("ss2");
 #define PORT_DEFAULT  5555
 #define RANK_DEFAULT  200
 #define IDLE_MS       200
-#define LOST_S        3  /* wall: after a kill the next request comes at once, or it was lost with who was killed */
+#define LOST_S        3  /* wall: after a kill the next request comes at once, or it was lost with the killed process */
 #define SILENCE_S     30 /* wall: a scenario sends 30 requests a second and more */
 #define STOP_GRACE_MS 1500
-#define TRIES_MAX     4 /* processes that may have ended with a request before it is refused */
+#define TRIES_MAX     4 /* processes that may have ended during a request before it is refused */
 
 struct args {
 	const char *bind, *socket, *name, *origin, *state, *parameters, *vehicle, *vehicle_origin;
@@ -49,15 +49,16 @@ static const struct opt OPTS[] = {
 	OPT("origin", 0, STRING, origin, "E,N[,ALT]",
 	    "UTM position of the scenario's map, in metres [corner of the MGRS square]"),
 	OPT("parameters", 0, STRING, parameters, "FILE",
-	    "what disturbs detections: the parameters of scenario_simulator_v2, as JSON", .complete = "file"),
-	OPT("rank", 0, INT, rank, "N", "its turn in each step, behind the vehicle's [200]", .min = 0,
+	    "noise of detections: the parameters of scenario_simulator_v2, as JSON", .complete = "file"),
+	OPT("rank", 0, INT, rank, "N", "rank of its turn in each step, after the vehicle's [200]", .min = 0,
 	    .max = SIM_STEP_RANK_MAX),
-	OPT("silence", 0, INT, silence_s, "S", "without a request for so long nobody drives [30]", .min = 1,
-	    .max = 86400),
+	OPT("silence", 0, INT, silence_s, "S", "release the driver lease after this long without a request [30]",
+	    .min = 1, .max = 86400),
 	OPT("state", 0, STRING, state, "FILE",
-	    "what the next sim-ss2 finds if this one is killed [beside simd's socket]", .complete = "file"),
-	OPT("vehicle", 0, STRING, vehicle, "FILE", "the ego is on board: the parameters of sim-vehicle, as JSON",
+	    "state that the next sim-ss2 continues from if this one is killed [beside simd's socket]",
 	    .complete = "file"),
+	OPT("vehicle", 0, STRING, vehicle, "FILE",
+	    "simulate the ego in this process, with these parameters of sim-vehicle, as JSON", .complete = "file"),
 	OPT("vehicle-origin", 0, STRING, vehicle_origin, "LAT,LON",
 	    "with --vehicle: the map's origin in degrees; without it there is no satellite fix"),
 	OPT("simd-socket", 0, STRING, socket, "PATH", "control socket of simd", .complete = "file"),
@@ -82,15 +83,19 @@ struct app {
 	struct log_limit limit;
 	struct store store;
 	struct noise_settings *noise;
-	char state[PATH_MAX];      /* its file, "": none */
-	int64_t heard_mono_ns;     /* the last request */
-	char peer[PEERS_NAME_MAX]; /* of the last request */
-	bool restored; /* from a process that was killed without its connections, and no request has come since */
+	char state[PATH_MAX];      /* file of the store; "": no file */
+	int64_t heard_mono_ns;     /* when the last request came */
+	char peer[PEERS_NAME_MAX]; /* client of the last request */
+	/* the scene is from a killed process whose connections are lost, and no request has come since */
+	bool restored;
 };
 
 /* ---- requests ---- */
 
-/* Whose request it is; who owns the scenario may have disconnected. It is nearly always the one of before, so that is quick. */
+/*
+ * Set the client of the request. The owner of the scenario may have disconnected. The client is nearly always the same
+ * as before, so that case is quick.
+ */
 static void meet(struct app *a, const char *from)
 {
 	const char *owner = server_owner(a->server);
@@ -119,7 +124,7 @@ static int handle(struct app *a, const struct peers_request *q, uint8_t **ret, s
 	return server_handle(a->server, q->data, q->len, ret, ret_len);
 }
 
-/* From peers_answer() on a process that is killed has answered, and owes the turn at most. */
+/* A process killed after peers_answer() has given its answer; at most its turn is left. */
 static int reply(struct app *a, const struct peers_request *q)
 {
 	uint8_t *bytes;
@@ -137,7 +142,7 @@ static int reply(struct app *a, const struct peers_request *q)
 	return 0;
 }
 
-/* One request and its answer. -EAGAIN there is none. */
+/* Handle one request. -EAGAIN: there is no request. */
 static int serve(struct app *a)
 {
 	struct peers_request q;
@@ -153,7 +158,7 @@ static int serve(struct app *a)
 	return r;
 }
 
-/* A scenario that sends nothing any more has ended, or hangs: whoever looks at the clock shall see it. */
+/* A scenario that sends nothing any more has ended, or hangs; the clock status has to show it. */
 static void idle(struct app *a)
 {
 	struct server_info i;
@@ -224,7 +229,7 @@ static int listen_to(struct app *a)
 	return r;
 }
 
-/* Beside the control socket, which is in a directory that simd made for one life. */
+/* The store is beside the control socket, in a directory that simd made for one life. */
 static int open_store(struct app *a)
 {
 	const char *socket = a->args.socket ? a->args.socket : getenv("SIMD_SOCKET");
@@ -243,7 +248,10 @@ static int open_store(struct app *a)
 	return store_open(&a->store, NULL, more);
 }
 
-/* Where the one before was: as it was before the request that it was killed in, which comes again if its connection is still there. */
+/*
+ * Continue where the killed process was: in the state before the request that it was killed in. That request comes
+ * again if its connection still exists.
+ */
 static void restore(struct app *a)
 {
 	struct store_head *h = a->store.head;
@@ -318,7 +326,7 @@ static void detach(struct app *a)
 	noise_file_free(a->noise);
 	store_close(&a->store);
 	if (*a->state)
-		(void)unlink(a->state); /* who ends in order leaves nothing to go on with */
+		(void)unlink(a->state); /* a process that ends regularly leaves no state */
 }
 
 int main(int argc, char *argv[])

@@ -40,7 +40,7 @@ static const char *label_of(const struct scene_entity *e)
 	return e->kind == SCENE_PEDESTRIAN ? "Pedestrian" : "Unknown";
 }
 
-/* A pose of the map, as the ego sees it; without an ego as it is. */
+/* A pose of the map, relative to the ego; unchanged without an ego. */
 static struct sim_Pose seen_from(const struct scene_entity *ego, struct sim_Pose p)
 {
 	struct sim_Quaternion back;
@@ -72,7 +72,7 @@ static void fill_object(const struct scene_entity *e, const struct scene_entity 
 	o->score = 1;
 }
 
-/* All but the ego, or, of too many, the nearest. */
+/* Choose all entities but the ego; if there are too many, the nearest. */
 static void choose(const struct scene *s, const struct scene_entity *ego, struct nearest *ret)
 {
 	struct sim_Vector3 from = ego ? ego->pose.position : (struct sim_Vector3){ 0 };

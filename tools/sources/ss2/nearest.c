@@ -2,13 +2,13 @@
 /* The nearest of many, by a heap. See nearest.h. */
 #include "nearest.h"
 
-/* The same in every run. */
+/* A total order, so that every run gives the same result. */
 static bool is_nearer(const struct nearest_one *a, const struct nearest_one *b)
 {
 	return a->far != b->far ? a->far < b->far : a->at < b->at;
 }
 
-/* Of the first n, all below i are a heap; then i is too. */
+/* Items below i within the first n are heaps already; make the one at i a heap, too. */
 static void sink(struct nearest_one *one, size_t n, size_t i)
 {
 	for (;;) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Of many, the so many that are nearest, in memory of that size.
+ * Choose the nearest of many items, in memory for as many as are wanted.
  *
  * Thread: any; nothing is shared. No allocations.
  */
@@ -12,18 +12,21 @@
 #include <stdint.h>
 
 struct nearest_one {
-	double far; /* the distance, or what grows with it */
+	double far; /* the distance, or a value that grows with it */
 	uint32_t at;
 };
 
 struct nearest {
-	struct nearest_one *one; /* max of them, the caller's */
+	struct nearest_one *one; /* memory for max items, owned by the caller */
 	size_t n, max;
-	bool many; /* more than max have been put: the farthest is at the root of a heap */
+	bool many; /* more than max items were put: `one` is a heap with the farthest at its root */
 };
 
 void nearest_put(struct nearest *s, double far, uint32_t at);
-/* No more is put: they are in the order in which they were, or, of more than max, in that of their distance. Equal ones go by `at`. */
+/*
+ * Call it after the last put. Items are then in the order of the puts, or, if more than max were put, in order of
+ * distance. Items at equal distance are ordered by `at`.
+ */
 void nearest_end(struct nearest *s);
 
 #endif

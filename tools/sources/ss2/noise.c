@@ -9,13 +9,13 @@
 #include "noise_file.h"
 #include "sensors.h"
 
-#define TOO_NEAR_M 1e-6 /* there is no line from the ego to what it stands in */
+#define TOO_NEAR_M 1e-6 /* m: below that the direction from the ego is undefined */
 
-/* Where an object is as the ego has it, and for how long it was not looked at. */
+/* Position of an object relative to the ego, and the time since it was last looked at. */
 struct sight {
 	const struct noise_group *g;
-	double x, y; /* m, in its axes */
-	double dt_s; /* INFINITY: never */
+	double x, y; /* m, in the ego's axes */
+	double dt_s; /* INFINITY: never looked at */
 };
 
 void noise_reset(struct noise *n)
@@ -23,7 +23,7 @@ void noise_reset(struct noise *n)
 	n->n = n->next = 0;
 }
 
-/* ---- what is drawn ---- */
+/* ---- drawing ---- */
 
 static double phi_of(const struct noise_phi *p, double dt_s)
 {
@@ -65,7 +65,7 @@ static void draw(struct rnd *r, const struct sight *s, double speed, struct nois
 	n->positive = decide(r, phi_of(&g->positive_phi, s->dt_s), n->positive, value_of(s, &g->positive));
 }
 
-/* ---- what it does ---- */
+/* ---- moving ---- */
 
 static void turn(struct scene_entity *e, double angle)
 {
@@ -113,7 +113,7 @@ static void move_4(struct scene_entity *e, const struct sim_Pose *ego, const str
 	turn(e, n->yaw + (n->flip ? M_PI : 0));
 }
 
-/* ---- who it is ---- */
+/* ---- states ---- */
 
 static int32_t group_for(const struct noise_model *m, const struct scene_entity *e)
 {
@@ -133,7 +133,7 @@ static struct noise_state *oldest(struct noise *n)
 	return s;
 }
 
-/* Looks have objects in one order, so each is most likely the one behind the last. */
+/* Every look has the objects in the same order, so the state most likely follows the one found last. */
 static struct noise_state *state_of(struct noise *n, const struct noise_model *m, const struct scene_entity *e)
 {
 	struct noise_state *s;
@@ -152,7 +152,7 @@ static struct noise_state *state_of(struct noise *n, const struct noise_model *m
 	return s;
 }
 
-/* Whether it is seen. */
+/* Whether the object is seen. */
 static bool disturb(struct noise *n, const struct noise_model *m, struct rnd *r, const struct sensors_look *look,
 		    struct scene_entity *e)
 {

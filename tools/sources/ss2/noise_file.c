@@ -39,14 +39,14 @@ LOG_TOPIC("ss2");
 	{ \
 		.name = (name_), .type = CONF_STRINGS, .def = "[\"*\"]", .max = 64, .doc = (doc_) \
 	}
-#define PHI OBJECT("autocorrelation_coefficient", phi_keys, "How much of it stays.")
+#define PHI OBJECT("autocorrelation_coefficient", phi_keys, "Correlation with the value drawn before.")
 
-static const struct conf_key phi_keys[] = { REAL("amplitude", "0", 0, 0, "Of what decays."),
+static const struct conf_key phi_keys[] = { REAL("amplitude", "0", 0, 0, "Of the part that decays."),
 					    REAL("decay", "0", 0, 1000000, "[1/s]"),
-					    REAL("offset", "0", 0, 0, "What does not decay."),
+					    REAL("offset", "0", 0, 0, "The part that does not decay."),
 					    { 0 } };
 static const struct conf_key curve_keys[] = { REAL("ellipse_normalized_x_radius", "1", 0, 1000000,
-						   "Of the ellipses, along x to along y."),
+						   "Ratio of the ellipses' radii, along x to along y."),
 					      ANY("values", "One for each ellipse."),
 					      { 0 } };
 static const struct conf_key walk_keys[] = {
@@ -54,40 +54,43 @@ static const struct conf_key walk_keys[] = {
 };
 static const struct conf_key flip_keys[] = { PHI,
 					     REAL("speed_threshold", "0.1", 0, 1000, "[m/s]"),
-					     REAL("rate", "0", 0, 1, "How many face the wrong way."),
+					     REAL("rate", "0", 0, 1, "Fraction with front and back swapped."),
 					     { 0 } };
-static const struct conf_key positive_keys[] = { PHI, OBJECT("rate", curve_keys, "How many are seen."), { 0 } };
+static const struct conf_key positive_keys[] = { PHI,
+						 OBJECT("rate", curve_keys, "Fraction of objects detected."),
+						 { 0 } };
 static const struct conf_key position_keys[] = { OBJECT("x", walk_keys, "To the right of the line from the ego."),
 						 OBJECT("y", walk_keys, "Along it."),
 						 { 0 } };
 static const struct conf_key entity_keys[] = { PATTERNS("types", "EGO, VEHICLE, PEDESTRIAN, MISC_OBJECT."),
 					       PATTERNS("subtypes", "CAR, TRUCK, ..."),
-					       PATTERNS("names", "As the scenario has them."),
+					       PATTERNS("names", "Names in the scenario."),
 					       { 0 } };
 
 #define COMMON \
-	ANY("ellipse_y_radii", "[m] Of the ellipses around the ego."), \
-		OBJECT("yaw", walk_keys, "How far it is turned."), \
-		OBJECT("yaw_flip", flip_keys, "Front and back mistaken."), \
-		OBJECT("true_positive", positive_keys, "What is seen at all.")
-#define ENTITIES OBJECT("noise_application_entities", entity_keys, "Whom it is for.")
-#define DISTANCE OBJECT("distance", walk_keys, "How far it is moved, away from the ego.")
+	ANY("ellipse_y_radii", "[m] Radii along y of the ellipses around the ego."), \
+		OBJECT("yaw", walk_keys, "Rotation of the object."), \
+		OBJECT("yaw_flip", flip_keys, "Swapping of front and back."), \
+		OBJECT("true_positive", positive_keys, "Detection of the object.")
+#define ENTITIES OBJECT("noise_application_entities", entity_keys, "Entities that it applies to.")
+#define DISTANCE OBJECT("distance", walk_keys, "Displacement away from the ego.")
 
 static const struct conf_key v2_keys[] = { COMMON, DISTANCE, { 0 } };
 static const struct conf_key v3_keys[] = { COMMON, DISTANCE, ENTITIES, { 0 } };
 static const struct conf_key v4_keys[] = {
-	COMMON, OBJECT("position", position_keys, "How far it is moved."), ENTITIES, { 0 }
+	COMMON, OBJECT("position", position_keys, "Displacement of the object."), ENTITIES, { 0 }
 };
 
 static const struct conf_key model_keys[] = {
-	{ .name = "version", .type = CONF_INT, .def = "1", .min = 1, .max = 4, .doc = "Which of those below." }, { 0 }
+	{ .name = "version", .type = CONF_INT, .def = "1", .min = 1, .max = 4, .doc = "Number of the model below." },
+	{ 0 }
 };
 static const struct conf_key v1_position_keys[] = { REAL("standard_deviation", "0", 0, 1000000, "[m]"), { 0 } };
 static const struct conf_key v1_keys[] = { OBJECT("position", v1_position_keys, "Of x and of y."),
-					   REAL("missing_probability", "0", 0, 1, "How many are lost."),
+					   REAL("missing_probability", "0", 0, 1, "Fraction of objects lost."),
 					   { 0 } };
 static const struct conf_key noise_keys[] = { OBJECT("model", model_keys, "The model."),
-					      OBJECT("v1", v1_keys, "Independent of all."),
+					      OBJECT("v1", v1_keys, "The same for all objects."),
 					      ANY("v2", "By distance."),
 					      ANY("v3", "By distance, for groups of entities."),
 					      ANY("v4", "From the nearest point, for groups of entities."),
@@ -98,15 +101,15 @@ static const struct conf_key noise_keys[] = { OBJECT("model", model_keys, "The m
 		{ .name = "override_legacy_configuration", \
 		  .type = CONF_BOOL, \
 		  .def = "false", \
-		  .doc = "This, not what the scenario says." }, \
+		  .doc = "Use these values instead of the scenario's." }, \
 		REAL("delay", "0", 0, 60, "[s]")
 
 static const struct conf_key found_keys[] = {
 	HEAD,
-	{ .name = "seed", .type = CONF_INT, .def = "0", .min = 0, .max = INT32_MAX, .doc = "0: that of the request." },
+	{ .name = "seed", .type = CONF_INT, .def = "0", .min = 0, .max = INT32_MAX, .doc = "0: the request's." },
 	REAL("range", "300", 0, 1000000, "[m]"),
-	{ .name = "occlusionless", .type = CONF_BOOL, .def = "false", .doc = "Sees through others." },
-	OBJECT("noise", noise_keys, "What disturbs it."),
+	{ .name = "occlusionless", .type = CONF_BOOL, .def = "false", .doc = "Sees through other objects." },
+	OBJECT("noise", noise_keys, "Noise of the detections."),
 	{ 0 }
 };
 static const struct conf_key truth_keys[] = { HEAD, { 0 } };
@@ -117,20 +120,20 @@ static const char *const NOT_MADE[] = { "/localization/kinematic_state",
 					"/perception/obstacle_segmentation/pointcloud" };
 
 static const struct conf_key topic_keys[] = { OBJECT(FOUND, found_keys, "Detections."),
-					      OBJECT(TRUTH, truth_keys, "What they should be."),
-					      ANY("/localization/kinematic_state", "Not made here."),
+					      OBJECT(TRUTH, truth_keys, "Ground truth."),
+					      ANY("/localization/kinematic_state", "Not supported."),
 					      ANY("/localization/pose_estimator/pose_with_covariance",
-						  "Not made here."),
-					      ANY("/vehicle/status/velocity_status", "Not made here."),
-					      ANY("/sensing/imu/imu_data", "Not made here."),
-					      ANY("/perception/obstacle_segmentation/pointcloud", "Not made here."),
+						  "Not supported."),
+					      ANY("/vehicle/status/velocity_status", "Not supported."),
+					      ANY("/sensing/imu/imu_data", "Not supported."),
+					      ANY("/perception/obstacle_segmentation/pointcloud", "Not supported."),
 					      { 0 } };
 static const struct conf_key node_keys[] = { OBJECT("ros__parameters", topic_keys, "By topic."), { 0 } };
 static const struct conf_key root_keys[] = { OBJECT("/**", node_keys, "Of all nodes."), { 0 } };
 
 /* ---- a group ---- */
 
-/* As many as there are ellipses; n 0: as many as come. Without any: `otherwise`. */
+/* Read numbers from min to max, one for each ellipse. *n 0: any count, which *n is set to. */
 static int numbers(json_t *list, const char *path, uint32_t *n, double min, double max, double *ret)
 {
 	size_t size = json_array_size(list);
@@ -202,7 +205,7 @@ static int read_radii(struct conf_view v, struct noise_group *g)
 	return 0;
 }
 
-/* A direction in which a model moves nothing. */
+/* For a direction in which the model moves no object. */
 static const struct noise_walk STILL = { .mean.x_ratio = 1, .deviation.x_ratio = 1 };
 
 static int fill_group(int version, struct noise_group *g)
@@ -276,7 +279,7 @@ static int read_model(const char *path, struct conf_view noise, struct noise_mod
 		return err_set(-EINVAL, "%s: noise.model.version is %d, but there is no object noise.%s", path, version,
 			       key);
 	if (n > NOISE_GROUPS_MAX)
-		return err_set(-EINVAL, "%s: noise.%s has %zu groups, %d are the most", path, key, n, NOISE_GROUPS_MAX);
+		return err_set(-EINVAL, "%s: noise.%s has %zu groups, %d at most", path, key, n, NOISE_GROUPS_MAX);
 	*ret = mem_calloc(1, sizeof(**ret) + n * sizeof((*ret)->group[0]));
 	if (!*ret)
 		return err_nomem();
@@ -295,7 +298,7 @@ static int read_settings(const char *path, struct conf_view topics, struct noise
 
 	for (size_t i = 0; i < sizeof(NOT_MADE) / sizeof(NOT_MADE[0]); i++)
 		if (conf_has(topics, NOT_MADE[i]))
-			log_warn("%s: noise of %s is not made here; ignoring", path, NOT_MADE[i]);
+			log_warn("%s: noise of %s is not supported; ignoring", path, NOT_MADE[i]);
 	s->seed = (int32_t)conf_int(found, "seed");
 	s->overrides = conf_bool(found, "override_legacy_configuration");
 	s->delay_s = conf_real(found, "delay");

@@ -15,7 +15,7 @@
 
 LOG_TOPIC("peers");
 
-#define GREETING_NS (10 * NS_PER_S) /* wall: who connects says by then what it is */
+#define GREETING_NS (10 * NS_PER_S) /* wall: a client must send its greeting and READY within that time */
 #define LINGER_NS   (100 * NS_PER_MS)
 
 /* ---- one connection ---- */
@@ -25,7 +25,7 @@ void peers_change(struct peers *p, unsigned i, const struct peers_line *next)
 	peers_memory_change(&p->memory, i, next, peers_memory_answered(&p->memory));
 }
 
-/* why: NULL, or a sentence for the log. */
+/* why: for the log; NULL: the client has disconnected. */
 static void cut_off(struct peers *p, unsigned i, const char *why)
 {
 	struct peers_peer *c = &p->peer[i];
@@ -35,7 +35,7 @@ static void cut_off(struct peers *p, unsigned i, const char *why)
 		log_limited(&p->limit, mono_now_ns(), LOG_LEVEL_WARN, "%s is cut off: %s", c->name, why);
 	else
 		log_debug("%s has disconnected", c->name);
-	peers_keep(p); /* without it, or it would stay open */
+	peers_keep(p); /* before closing: the connection would stay open while its descriptor is kept */
 	fd_close(fd);
 	peers_change(p, i, &(struct peers_line){ 0 });
 	peers_memory_forget(&p->memory, i);
@@ -64,7 +64,10 @@ static void flush(struct peers *p, unsigned i)
 	}
 }
 
-/* Bytes behind what is said already; the change that makes them count is the caller's. False: there is no room, or too much at once. */
+/*
+ * Append bytes to those to be sent; the caller makes the change that makes them count. False: there is no room, or too
+ * many bytes at once.
+ */
 static bool say(struct peers *p, unsigned i, struct peers_line *next, const void *bytes, size_t len)
 {
 	if (p->peer[i].sent == next->out_to)
@@ -77,7 +80,7 @@ static bool say(struct peers *p, unsigned i, struct peers_line *next, const void
 	return true;
 }
 
-/* What lies at `done` has been dealt with. */
+/* The unit at `done` has been handled. */
 static void pass(const struct peers *p, unsigned i, struct peers_line *next, size_t size)
 {
 	next->done += size;
@@ -106,7 +109,7 @@ static void hear(struct peers *p, unsigned i)
 	c->heard_mono_ns = mono_now_ns();
 }
 
-/* ---- what is no request ---- */
+/* ---- greeting and commands ---- */
 
 static int greet(struct peers *p, unsigned i, struct peers_line *l)
 {
@@ -121,7 +124,7 @@ static int greet(struct peers *p, unsigned i, struct peers_line *l)
 	return 1;
 }
 
-/* 1: it was one; 0: it is a request. */
+/* 1: a command, handled; 0: a request. */
 static int obey(struct peers *p, unsigned i, struct peers_line *l)
 {
 	const struct zmtp_unit *u = &p->peer[i].unit;
@@ -132,7 +135,7 @@ static int obey(struct peers *p, unsigned i, struct peers_line *l)
 	if (!u->command && l->phase == PEERS_OPEN)
 		return 0;
 	if (!u->command)
-		return err_set(-EPROTO, "it asks before it says READY");
+		return err_set(-EPROTO, "it sends a request before READY");
 	r = l->phase == PEERS_OPEN ? zmtp_command(at, u->len, pong) : zmtp_ready_check(at, u->len);
 	if (r < 0)
 		return r;
@@ -143,7 +146,10 @@ static int obey(struct peers *p, unsigned i, struct peers_line *l)
 	return 1;
 }
 
-/* Deal with what lies at `done`. 1: that was no request, and there may be more; 0: nothing to do. True in ret: it is a request. */
+/*
+ * Handle the unit at `done`. 1: it was no request and is done, and more may follow; 0: nothing to do, or, with *ret set
+ * to true, it is a request.
+ */
 static int look_at(struct peers *p, unsigned i, bool *ret)
 {
 	struct peers_line l = peers_memory_line(&p->memory, i);
@@ -168,7 +174,7 @@ static int look_at(struct peers *p, unsigned i, bool *ret)
 	return r;
 }
 
-/* Whether a request of it is there. One that does not take its answers is not heard. */
+/* Whether a complete request of this client is there. A client that does not take its answers is not served. */
 static bool has_request(struct peers *p, unsigned i)
 {
 	bool request = false;
@@ -204,7 +210,7 @@ static bool is_spared(const struct peers *p, unsigned i)
 	return (int)i == p->in_hand || (p->spared && strcmp(p->peer[i].name, p->spared) == 0);
 }
 
-/* Who has not said what it is goes before who has, and of those who has been silent longest. */
+/* Order for cutting off: clients that have not sent READY first, then the one that has been silent longest. */
 static bool goes_before(const struct peers *p, unsigned a, unsigned b)
 {
 	bool a_open = peers_memory_line(&p->memory, a).phase == PEERS_OPEN;
@@ -213,7 +219,7 @@ static bool goes_before(const struct peers *p, unsigned a, unsigned b)
 	return a_open != b_open ? b_open : p->peer[a].heard_mono_ns < p->peer[b].heard_mono_ns;
 }
 
-/* A place for one more. */
+/* A free index for one more connection. */
 static unsigned make_room(struct peers *p)
 {
 	unsigned out = PEERS_MAX;
@@ -224,7 +230,7 @@ static unsigned make_room(struct peers *p)
 		if (!is_spared(p, i) && (out == PEERS_MAX || goes_before(p, i, out)))
 			out = i;
 	}
-	cut_off(p, out, "there are too many connections, and it has been silent longest");
+	cut_off(p, out, "there are too many connections, and it has been silent for longest");
 	return out;
 }
 
@@ -238,7 +244,7 @@ static void welcome(struct peers *p, int fd)
 	zmtp_greeting(greeting);
 	(void)say(p, i, &l, greeting, sizeof(greeting));
 	peers_change(p, i, &l);
-	peers_keep(p); /* before it can ask anything */
+	peers_keep(p); /* before the client can send a request */
 	log_debug("%s has connected", p->peer[i].name);
 	flush(p, i);
 }
@@ -261,7 +267,7 @@ static void put_out_silent(struct peers *p)
 	for (unsigned i = 0; i < PEERS_MAX; i++) {
 		if (p->peer[i].fd >= 0 && peers_memory_line(&p->memory, i).phase != PEERS_OPEN &&
 		    now_mono_ns - p->peer[i].met_mono_ns > GREETING_NS)
-			cut_off(p, i, "it has not said within 10 s what it is");
+			cut_off(p, i, "it has not sent its greeting and READY within 10 s");
 	}
 }
 
@@ -356,7 +362,7 @@ void peers_spare(struct peers *p, const char *name)
 	p->spared = name;
 }
 
-/* One that has gone may not have been looked at yet. */
+/* The client may have disconnected since peers_look(), so the socket is checked. */
 bool peers_has(struct peers *p, const char *name)
 {
 	char byte;

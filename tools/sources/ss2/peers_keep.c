@@ -18,7 +18,7 @@
 LOG_TOPIC("peers");
 
 #define MAGIC    UINT64_C(0x313065656b327373) /* "ss2kee01" */
-#define FD_FIRST 2                            /* memory and the socket that listens are before */
+#define FD_FIRST 2                            /* the descriptors of the memory and of the listening socket come first */
 #define TRIES    100
 
 enum {
@@ -52,7 +52,7 @@ void peers_keep(struct peers *p)
 			    "%s: clients are lost if this sim-ss2 is killed; ignoring", err_why());
 }
 
-/* ---- what the process before has left ---- */
+/* ---- what an earlier process has left ---- */
 
 static int count(int fd, uint64_t *ret_received, uint64_t *ret_acked)
 {
@@ -63,14 +63,15 @@ static int count(int fd, uint64_t *ret_received, uint64_t *ret_acked)
 		return -errno;
 	if (t.tcpi_state != STATE_ESTABLISHED && t.tcpi_state != STATE_CLOSE_WAIT)
 		return -ENOTCONN;
-	*ret_received = t.tcpi_bytes_received - (t.tcpi_state == STATE_CLOSE_WAIT); /* its end counts as a byte */
+	*ret_received = t.tcpi_bytes_received - (t.tcpi_state == STATE_CLOSE_WAIT); /* its FIN counts as a byte */
 	*ret_acked = t.tcpi_bytes_acked;
 	return 0;
 }
 
 /*
- * How far a connection has been read and written, by whatever process: a byte that came is read, or waits in the kernel; one that was
- * written is acknowledged, or waits there. Bytes may come and be acknowledged between the two questions, so that the first is asked again.
+ * How far processes have read and written a connection: a received byte has been read, or waits in the kernel; a
+ * written byte has been acknowledged, or waits there. Bytes may arrive or be acknowledged between the two queries, so
+ * the first query is repeated until nothing has changed.
  */
 static int kernel_says(int fd, uint64_t *ret_read, uint64_t *ret_written)
 {
@@ -133,7 +134,7 @@ static void adopt_all(struct peers *p, struct keep_set *set)
 			peers_memory_forget(&p->memory, i);
 		}
 	}
-	log_info("%u connections of the sim-ss2 before go on", n);
+	log_info("continuing with %u connections of the previous sim-ss2", n);
 }
 
 static bool listens(int fd)
@@ -144,14 +145,14 @@ static bool listens(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &yes, &len) == 0 && yes;
 }
 
-/* Takes the descriptors of the set. */
+/* Takes ownership of the descriptors of the set. */
 static int take_over(struct peers *p, struct keep_set *set)
 {
 	int r = 0;
 
 	if (set->word[WORD_MAGIC] != MAGIC || set->word[WORD_FDS] != set->n || set->n < FD_FIRST ||
 	    !listens(set->fd[1]))
-		r = err_set(-EINVAL, "what the process before has left is not of a sim-ss2");
+		r = err_set(-EINVAL, "what the previous process has left is not from a sim-ss2");
 	if (r == 0)
 		r = peers_memory_open(&p->memory, fd_steal(&set->fd[0]));
 	if (r == 0) {

@@ -24,8 +24,8 @@ struct change {
 };
 
 /*
- * A change is written where the last one is not, made the last one with a single store, and then made: a process that finds it as the
- * last one makes it again.
+ * A change is written to the entry that is not the last one, becomes the last one with a single store, and is then
+ * carried out. A process that finds it as the last one carries it out again.
  */
 struct peers_page {
 	uint64_t magic, size, last_id;
@@ -110,14 +110,14 @@ int peers_memory_open(struct peers_memory *m, int fd)
 	if (m->fd < 0)
 		return err_sys(-errno, "memory for connections");
 	if (found && !is_ours(fd))
-		r = err_set(-EINVAL, "what the process before has left is no memory of connections");
+		r = err_set(-EINVAL, "what the previous process has left is not memory of connections");
 	if (r == 0) {
 		r = map_all(m);
 		if (r < 0)
 			err_sys(r, "mapping memory for connections");
 	}
 	if (r == 0 && found && (m->page->magic != MAGIC || m->page->size != SIZE))
-		r = err_set(-EINVAL, "what the process before has left is of another version");
+		r = err_set(-EINVAL, "what the previous process has left is of another version");
 	if (r < 0) {
 		peers_memory_close(m);
 		return r;
@@ -142,7 +142,7 @@ void peers_memory_close(struct peers_memory *m)
 	*m = (struct peers_memory){ .fd = -1 };
 }
 
-/* ---- what is in there ---- */
+/* ---- contents ---- */
 
 struct peers_line peers_memory_line(const struct peers_memory *m, unsigned i)
 {
@@ -155,7 +155,7 @@ void peers_memory_change(struct peers_memory *m, unsigned i, const struct peers_
 
 	m->page->change[to] = (struct change){ .line = *next, .i = i, .answered = answered };
 	atomic_signal_fence(
-		memory_order_seq_cst); /* a process is killed between two instructions: their order is all that counts */
+		memory_order_seq_cst); /* a process is killed between two instructions, so only their order matters */
 	atomic_store_explicit(&m->page->which, to, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
 	m->page->line[i] = *next;

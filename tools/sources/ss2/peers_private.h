@@ -5,13 +5,13 @@
 
 #include "peers.h"
 
-/* A connection changes; nothing is answered by that. */
+/* Change a connection's state without answering a request. */
 void peers_change(struct peers *p, unsigned i, const struct peers_line *next);
-/* It has that descriptor, which is taken. */
+/* Set the descriptor of connection i; takes ownership of fd. */
 void peers_meet(struct peers *p, unsigned i, int fd);
-/* What is there now is what the next process finds. A failure is logged. */
+/* Store the descriptors as they are now for the next process. A failure is logged. */
 void peers_keep(struct peers *p);
-/* Sends what is left, for a moment. */
+/* Send the rest of the answers, for at most a moment each. */
 void peers_linger(struct peers *p);
 
 #endif

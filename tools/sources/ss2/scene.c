@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a scenario has put on the road. See scene.h. */
+/* The entities of a scenario. See scene.h. */
 #include "scene.h"
 
 #include <errno.h>
@@ -35,9 +35,12 @@ void scene_clear(struct scene *s)
 	s->indexed = SIZE_MAX;
 }
 
-/* ---- by name: a frame names all of them, in any order ---- */
+/* ---- by name: a frame names all entities, in any order ---- */
 
-/* FNV-1a. Half of the slots are free, so that whoever chooses names badly costs no more than the walk through all did. */
+/*
+ * FNV-1a. Half of the slots are free; even for badly chosen names a lookup costs no more than a walk through all
+ * entities.
+ */
 static size_t slot_of(const char *name)
 {
 	uint32_t h = 2166136261u;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a scenario has put on the road: entities by name, and the traffic lights that it controls. Sizes are
- * bounded, and all numbers in here are finite.
+ * The entities of a scenario, by name, and the traffic lights that it controls. Sizes are bounded, and all numbers are
+ * finite.
  *
- * It lies in a mapping that can be a file: a process that is killed between two requests leaves its scene to the next one,
- * at no cost while it lives (store.h).
+ * The scene is in a mapping that may be a file: a process killed between two requests leaves its scene to the next one,
+ * at no cost while it runs (store.h).
  *
  * Thread: the owner's.
  */
@@ -27,20 +27,23 @@ enum scene_kind { SCENE_EGO, SCENE_VEHICLE, SCENE_PEDESTRIAN, SCENE_OBJECT };
 
 struct scene_entity {
 	char name[SCENE_NAME_MAX + 1];
-	uint32_t id; /* stays with it; never used again in a run */
+	uint32_t id; /* constant; not used again in a run */
 	enum scene_kind kind;
 	uint32_t subtype;              /* Ss2__EntitySubtype__Enum */
-	bool shown;                    /* first_sim_ns holds */
-	int64_t first_sim_ns;          /* when it was first shown */
+	bool shown;                    /* first_sim_ns is valid */
+	int64_t first_sim_ns;          /* when it was first published */
 	struct sim_Pose pose;          /* map */
-	struct sim_Twist twist, accel; /* its own axes */
+	struct sim_Twist twist, accel; /* in its own axes */
 	struct sim_Vector3 box_center; /* in its own axes, from the pose */
 	struct sim_Vector3 box_size;
 };
 
-/* A bulb that is on; of a light with none on a single entry, black or unknown. A light of several groups is in each. */
+/*
+ * A bulb that is on. A light without such a bulb has a single entry, black or unknown. A light of several groups has
+ * entries in each group.
+ */
 struct scene_bulb {
-	int32_t group; /* as Autoware's map numbers it; the light itself where the scenario names no group */
+	int32_t group; /* number in Autoware's map; the light's own id if the scenario names no group */
 	int32_t light;
 	uint8_t color, shape; /* of sim/TrafficSignal */
 	bool blink;
@@ -49,24 +52,27 @@ struct scene_bulb {
 
 struct scene {
 	struct scene_entity *entity; /* SCENE_ENTITIES_MAX, in the order of spawning */
-	struct scene_bulb *bulb;     /* SCENE_BULBS_MAX, those of one light in one group follow one another */
+	struct scene_bulb *bulb;     /* SCENE_BULBS_MAX; bulbs of one light in one group are consecutive */
 	size_t n_entities, n_bulbs;
 	uint32_t last_id;
-	size_t indexed;             /* entities that slot has; another number than theirs: it is made again */
-	uint16_t slot[SCENE_SLOTS]; /* by name: their place in entity, plus 1; 0: free */
+	size_t indexed;             /* number of entities in `slot`; if it is not n_entities, slot is built again */
+	uint16_t slot[SCENE_SLOTS]; /* by name: index in `entity` plus 1; 0: free */
 };
 
-/* Over memory of scene_size() bytes, all zero or of a scene of before. Keeps it. */
+/* Use memory of scene_size() bytes, all zero or with an earlier scene. Keeps the pointer. */
 void scene_init(struct scene *s, void *memory);
 size_t scene_size(void);
-size_t scene_bulbs_at(void); /* where in there they begin */
+size_t scene_bulbs_at(void); /* offset of the bulbs in the memory */
 void scene_clear(struct scene *s);
 
-/* NULL: there is none. Borrows until the next spawn, despawn or clear. */
+/* NULL: no such entity. The result is valid until the next spawn, despawn or clear. */
 struct scene_entity *scene_find(struct scene *s, const char *name);
-/* The entity that the vehicle stands for. NULL: none. */
+/* The entity that represents the vehicle. NULL: none. */
 struct scene_entity *scene_ego(const struct scene *s);
-/* All zero but name, id and kind. -EINVAL name, -ENOSPC. There must be none of that name. */
+/*
+ * Add an entity, all zero but name, id and kind (and the unit orientation). Errors: -EINVAL: invalid name; -ENOSPC. The
+ * name must not be in use.
+ */
 int scene_spawn(struct scene *s, const char *name, enum scene_kind kind, struct scene_entity **ret);
 int scene_despawn(struct scene *s, const char *name); /* -ENOENT */
 

@@ -11,12 +11,12 @@
 #include "mem.h"
 #include "nearest.h"
 
-#define EARLY_NS    INT64_C(2000000) /* the reference's: a look 2 ms before its time is in time */
-#define ROUNDED_NS  1000             /* sums of 1/30 s are not whole */
+#define EARLY_NS    INT64_C(2000000) /* the reference simulator's: a look 2 ms early is in time */
+#define ROUNDED_NS  1000             /* ns: tolerance, since sums of 1/30 s are rounded */
 #define BELOW_M     1.0
-#define TURNED_RAD  0.04 /* the reference's: as long as the ego has turned by less it keeps its plane */
-#define ON_M        1e-3 /* of the plane: what is on it is not lost by rounding */
-#define GRAVITY     9.81 /* the reference's */
+#define TURNED_RAD  0.04 /* the reference simulator's: if the ego has turned by less, it keeps its plane */
+#define ON_M        1e-3 /* tolerance, so that rounding does not lose an object on the plane */
+#define GRAVITY     9.81 /* the reference simulator's */
 #define SECONDS_MAX 60.0
 #define LARGE       1e6
 
@@ -54,10 +54,10 @@ void sensors_time(struct sensors *s, int64_t run_ns)
 
 static bool within(double x, double most)
 {
-	return x >= 0 && x <= most; /* NaN fails */
+	return x >= 0 && x <= most; /* false for NaN */
 }
 
-/* A delay is so many looks; room for them. */
+/* -ERANGE if more looks would wait for their delay than there is room for. */
 static int check_delay(const char *request, double delay_s, double period_s)
 {
 	if (delay_s > (SENSORS_LOOKS_MAX - 2) * (period_s > 0.01 ? period_s : 0.01))
@@ -151,14 +151,14 @@ int sensors_attach_imu(struct sensors *s, const struct sensors_imu *c)
 	return 0;
 }
 
-/* ---- what is there ---- */
+/* ---- objects and looks ---- */
 
 static double distance(const struct sim_Vector3 *a, const struct sim_Vector3 *b)
 {
 	return space_length(space_sub(*a, *b));
 }
 
-/* As the reference: the plane that the ego stood on when something was first so low, until it has turned. */
+/* As in the reference simulator: the plane of the ego when an object was first that low, until the ego has turned. */
 static bool on_or_above(struct sensors_plane *plane, const struct scene_entity *e, const struct scene_entity *ego)
 {
 	struct sim_Vector3 up, d;
@@ -174,12 +174,12 @@ static bool on_or_above(struct sensors_plane *plane, const struct scene_entity *
 
 static struct sensors_look *push(struct sensors_queue *q)
 {
-	if (q->n == SENSORS_LOOKS_MAX) { /* frames are shorter than the delay allows for: the oldest goes */
+	if (q->n == SENSORS_LOOKS_MAX) { /* frames are shorter than the delay allows for: drop the oldest */
 		q->first = (q->first + 1) % SENSORS_LOOKS_MAX;
 		q->n--;
 	}
 	if (!q->n)
-		q->first = 0; /* memory that is warm */
+		q->first = 0; /* reuse memory that is in the cache */
 	return &q->look[(q->first + q->n++) % SENSORS_LOOKS_MAX];
 }
 
@@ -218,7 +218,7 @@ static bool is_in_reach(struct sensors *s, const struct scene_entity *e, const s
 	       LIDAR_RANGE_M + space_length(e->box_center) + space_length(e->box_size) / 2;
 }
 
-/* What is wanted, or, of too much, the nearest. */
+/* Take the wanted objects; if there are too many, the nearest. */
 static void look(struct sensors *s, const struct scene *scene, int64_t sim_ns,
 		 bool (*wanted)(struct sensors *s, const struct scene_entity *e, const struct scene_entity *ego),
 		 struct sensors_look *ret)
@@ -242,7 +242,7 @@ static void look(struct sensors *s, const struct scene *scene, int64_t sim_ns,
 		ret->object[i] = scene->entity[one[i].at];
 }
 
-/* Whether the next one is due; then it is now. */
+/* Whether a measurement is due; if so, *last_run_ns becomes now. */
 static bool in_time(const struct sensors *s, int64_t *last_run_ns, double update_s)
 {
 	if (s->run_ns >= *last_run_ns && (double)(s->run_ns - *last_run_ns + EARLY_NS) < update_s * 1e9)
@@ -280,7 +280,7 @@ const struct lidar_cloud *sensors_scan(struct sensors *s, const struct scene *sc
 	l = due(&s->scans, s->run_ns, c->delay_s);
 	if (!l)
 		return NULL;
-	if (l->sim_ns != s->cloud.sim_ns) /* its points have made room for later ones */
+	if (l->sim_ns != s->cloud.sim_ns) /* the cloud is of a later scan: scan this look again */
 		lidar_scan(&s->lidar, l, &s->cloud, unseen);
 	return &s->cloud;
 }
@@ -326,7 +326,7 @@ void sensors_detect(struct sensors *s, const struct scene *scene, int64_t sim_ns
 
 /* ---- grid ---- */
 
-/* As the reference: a grid is made of the lidar's points. Without one all is free. */
+/* As in the reference simulator, a grid is made of the lidar's points. Without a lidar all cells are free. */
 static bool is_drawn(struct sensors *s, const struct scene_entity *e, const struct scene_entity *ego)
 {
 	double range = s->config.grid.grid.range;
@@ -377,7 +377,7 @@ bool sensors_imu(struct sensors *s, const struct scene *scene, struct sensors_me
 	add_noise(&s->imu, &ret->angular_velocity, c->noise_twist);
 	add_noise(&s->imu, &ret->linear_acceleration, c->noise_acceleration);
 	ret->orientation = turned_by(ego->pose.orientation, turn);
-	if (c->gravity) { /* as the reference has it: downwards, other than what an accelerometer feels */
+	if (c->gravity) { /* as in the reference simulator: downwards, unlike what an accelerometer measures */
 		g = space_rotate(space_inverse(ret->orientation), (struct sim_Vector3){ .z = -GRAVITY });
 		ret->linear_acceleration = space_add(ret->linear_acceleration, g);
 	}

@@ -20,31 +20,31 @@ LOG_TOPIC("ss2");
 
 #define NS_PER_S          INT64_C(1000000000)
 #define SECONDS_MAX       9e9
-#define NUMBER_INITIALIZE 1 /* of the member of the envelope */
+#define NUMBER_INITIALIZE 1 /* number of the member in the envelope */
 
 /* ---- time ---- */
 
-/* The ROS time of the scenario; one that tells none is at seconds_s of its own. */
+/* The scenario's ROS time; without it, its own time seconds_s is used. */
 static int time_of(const Ss2__Time *t, double seconds_s, const char *what, int64_t *ret_sim_ns)
 {
 	if (t) {
 		if (t->sec < 0 || t->nanosec >= NS_PER_S)
-			return err_set(-ERANGE, "%s: %d s and %u ns are no time from 0 on", what, (int)t->sec,
-				       (unsigned)t->nanosec);
+			return err_set(-ERANGE, "%s: %d s and %u ns are not a valid time, which starts at 0", what,
+				       (int)t->sec, (unsigned)t->nanosec);
 		*ret_sim_ns = t->sec * NS_PER_S + t->nanosec;
 		return 0;
 	}
 	if (!(seconds_s >= 0 && seconds_s <= SECONDS_MAX))
-		return err_set(-ERANGE, "%s: %g s are no time from 0 on", what, seconds_s);
+		return err_set(-ERANGE, "%s: %g s is not a valid time, which starts at 0", what, seconds_s);
 	*ret_sim_ns = llround(seconds_s * 1e9);
 	return 0;
 }
 
-/* The scenario's own time: what sensors go by. */
+/* The scenario's own time, which sensors use. */
 static int own_time_of(double seconds_s, const char *what, int64_t *ret_run_ns)
 {
 	if (!(fabs(seconds_s) <= SECONDS_MAX))
-		return err_set(-ERANGE, "%s: %g s are no time of a simulation", what, seconds_s);
+		return err_set(-ERANGE, "%s: %g s is not a valid time of a simulation", what, seconds_s);
 	*ret_run_ns = llround(seconds_s * 1e9);
 	return 0;
 }
@@ -60,7 +60,7 @@ static void warn_crowded(struct server *s)
 	s->crowded = s->scene.n_entities > MESSAGE_OBJECTS_MAX + 1 || s->scene.n_bulbs > MESSAGE_BULBS_MAX;
 }
 
-/* What the run before has spawned goes when time has jumped, also in the turn of that jump. */
+/* Drop the entities of the previous run once time has jumped, also if that is seen in the turn of the jump. */
 static void begin_run(struct server *s, bool refused)
 {
 	if (s->begins && !refused) {
@@ -111,12 +111,12 @@ void server_turn(struct server *s, int64_t sim_ns)
 	sense(s, sim_ns);
 }
 
-/* Two scenarios at once cannot be: the last that begins is it, and both are named. */
+/* Only one scenario runs at a time: the one that begins last replaces the other, and both clients are named. */
 static void take_over_from(struct server *s)
 {
 	if (*s->owner && strcmp(s->owner, s->peer) != 0)
 		log_warn("%s begins a scenario while that of %s runs: the one before ends, and its requests are refused "
-			 "from here on",
+			 "from now on",
 			 s->peer, s->owner);
 	memcpy(s->owner, s->peer, sizeof(s->owner));
 }
@@ -131,10 +131,10 @@ static int on_initialize(struct server *s, const Ss2__Request *m, struct answer 
 	if (r == 0)
 		r = own_time_of(q->initialize_time, "initialize", &run_ns);
 	if (r == 0 && !(q->step_time >= 0 && q->step_time <= SECONDS_MAX))
-		r = err_set(-ERANGE, "initialize: a step time of %g s cannot be", q->step_time);
+		r = err_set(-ERANGE, "initialize: %g s is not a valid step time", q->step_time);
 	if (r < 0)
 		return r;
-	s->begins = true; /* a refused one drops nothing */
+	s->begins = true; /* a refused request drops nothing */
 	s->next_run_ns = run_ns;
 	r = s->ops->jump(s->ctx, sim_ns);
 	begin_run(s, r < 0);
@@ -158,7 +158,7 @@ static int on_update_frame(struct server *s, const Ss2__Request *m, struct answe
 	int r = time_of(q->current_ros_time, q->current_simulation_time, "update_frame", &sim_ns);
 
 	a->note = "succeed to update frame";
-	if (!s->initialised) /* in the reference's words */
+	if (!s->initialised) /* in the reference simulator's words */
 		return err_set(-EPROTO, "simulator have not initialized yet.");
 	if (r == 0)
 		r = own_time_of(q->current_simulation_time, "update_frame", &s->next_run_ns);
@@ -178,9 +178,9 @@ static int on_update_step_time(struct server *s, const Ss2__Request *m, struct a
 
 	(void)a;
 	if (!(step_s >= 0 && step_s <= SECONDS_MAX))
-		return err_set(-ERANGE, "update_step_time: %g s are no step of time", step_s);
+		return err_set(-ERANGE, "update_step_time: %g s is not a valid step time", step_s);
 	s->step_time_s = step_s;
-	log_info("the step time is %g s from here on", step_s);
+	log_info("the step time is %g s from now on", step_s);
 	return 0;
 }
 
@@ -202,7 +202,7 @@ static uint8_t color_of(int color)
 	}
 }
 
-/* Theirs and ours have the same numbers. */
+/* Both enumerations use the same numbers. */
 static uint8_t shape_of(int shape)
 {
 	return shape >= 0 && shape < SIM_TRAFFIC_SIGNAL_SHAPE_UNKNOWN ? (uint8_t)shape
@@ -224,11 +224,14 @@ static void put_bulb(struct scene *s, int32_t group, int32_t light, uint8_t colo
 		return;
 	b->shape = shape_of((int)lit->shape);
 	b->blink = lit->status == SS2__TRAFFIC_LIGHT__STATUS__FLASHING;
-	if (lit->confidence > 0 && lit->confidence < 1) /* absent reads as 0 */
+	if (lit->confidence > 0 && lit->confidence < 1) /* an absent value reads as 0 */
 		b->score = lit->confidence;
 }
 
-/* Each bulb that is on; of a light with none on one entry: black if all are off, else unknown. */
+/*
+ * One entry for each bulb that is on. A light without such a bulb gets one entry: black if all are off, otherwise
+ * unknown.
+ */
 static void put_group(struct scene *s, const Ss2__TrafficSignal *q, int32_t group)
 {
 	size_t before = s->n_bulbs;
@@ -246,10 +249,13 @@ static void put_group(struct scene *s, const Ss2__TrafficSignal *q, int32_t grou
 			 NULL);
 }
 
-/* A map of Autoware knows the groups that a light belongs to. A release that sends none (before 5.0.0) has the light's own id only. */
+/*
+ * A map of Autoware knows the groups of a light. A release that sends no groups (before 5.0.0) has only the light's own
+ * id.
+ */
 static void put_light(struct scene *s, const Ss2__TrafficSignal *q)
 {
-	if (q->n_traffic_light_status == 0) /* the reference leaves it out */
+	if (q->n_traffic_light_status == 0) /* the reference simulator leaves it out */
 		return;
 	if (q->n_relation_ids == 0)
 		put_group(s, q, q->id);
@@ -257,7 +263,7 @@ static void put_light(struct scene *s, const Ss2__TrafficSignal *q)
 		put_group(s, q, q->relation_ids[i]);
 }
 
-/* At most. Both factors are bounded by the size of a request, so that their product fits. */
+/* Largest number of bulbs. Both factors are bounded by the size of a request, so their product fits. */
 static size_t bulbs_of(const Ss2__UpdateTrafficLightsRequest *q)
 {
 	size_t n = 0;
@@ -313,7 +319,7 @@ static int dispatch(struct server *s, const struct request *q, struct answer *a)
 	uint32_t n = (uint32_t)q->msg->request_case;
 
 	if (n == 0 || n >= REQUESTS)
-		return err_set(-EOPNOTSUPP, "request %u is not known here; 1 to %zu are", q->number, REQUESTS - 1);
+		return err_set(-EOPNOTSUPP, "request %u is unknown; 1 to %zu are known", q->number, REQUESTS - 1);
 	return requests[n].handle(s, q->msg, a);
 }
 
@@ -324,7 +330,7 @@ static int reply(uint32_t number, int r, const struct answer *a, uint8_t **ret, 
 	const char *why = r < 0 ? err_why() : a->note;
 	char text[ERR_WHY_MAX];
 
-	printable(text, sizeof(text), why, strlen(why)); /* as a proto3 string must be: UTF-8 throughout */
+	printable(text, sizeof(text), why, strlen(why)); /* a proto3 string must be UTF-8 throughout */
 	result.success = r >= 0;
 	result.description = text;
 	response.result = &result;
@@ -333,7 +339,7 @@ static int reply(uint32_t number, int r, const struct answer *a, uint8_t **ret, 
 	return answer_encode(number, &response, ret, ret_len);
 }
 
-/* ---- what the next process finds ---- */
+/* ---- state for the next process ---- */
 
 static void save(struct server *s)
 {
@@ -353,7 +359,7 @@ static void save(struct server *s)
 
 _Static_assert(sizeof(struct sensors_config) <= sizeof(((struct store_head *)0)->attached), "it is kept there");
 
-/* Their noise starts again from its seed. */
+/* The noise of the sensors starts again from its seed. */
 static void attach_again(struct server *s)
 {
 	struct sensors_config c;
@@ -401,7 +407,7 @@ static int take_over(struct server *s)
 	s->step_time_s = h->step_time_s;
 	snprintf(s->owner, sizeof(s->owner), "%.*s", (int)sizeof(h->owner) - 1, h->owner);
 	attach_again(s);
-	log_info("the scenario goes on with the scene of the sim-ss2 before: %zu entities", s->scene.n_entities);
+	log_info("the scenario continues with the scene of the previous sim-ss2: %zu entities", s->scene.n_entities);
 	return 1;
 }
 
@@ -418,7 +424,7 @@ int server_restore(struct server *s, uint64_t simd_id, uint32_t clock_generation
 		return r;
 	return err_set(
 		-EPIPE,
-		"the sim-ss2 before ended while it answered request %u (%s): scenario_simulator_v2 waits for that "
+		"the previous sim-ss2 ended while it answered request %u (%s): scenario_simulator_v2 waits for that "
 		"answer for ever; end it, and start the scenario again",
 		busy - 1, busy - 1 < REQUESTS && requests[busy - 1].name ? requests[busy - 1].name : "unknown");
 }
@@ -452,15 +458,19 @@ void server_owner_gone(struct server *s)
 	*s->owner = '\0';
 }
 
-/* A scenario that nobody owns, since its client has come again or this process has, is that of whoever goes on with it. */
+/*
+ * A scenario without an owner, since its client or this process has been started again, belongs to the client that
+ * continues it.
+ */
 static int admit(struct server *s, uint32_t number)
 {
 	if (strcmp(s->owner, s->peer) == 0 || (*s->peer && number == NUMBER_INITIALIZE))
 		return 0;
 	if (*s->owner)
-		return err_set(-EBUSY,
-			       "the scenario is that of %s, which has begun it since: Initialize begins another one",
-			       s->owner);
+		return err_set(
+			-EBUSY,
+			"the scenario is that of %s, which has begun it since: send Initialize to begin another one",
+			s->owner);
 	if (s->initialised)
 		memcpy(s->owner, s->peer, sizeof(s->owner));
 	return 0;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simulator that scenario_simulator_v2 talks to, without sockets and without simd: bytes of a request in, bytes
- * of its answer out. Each request is answered under its own number; a failure carries a sentence in `description`.
+ * The simulator that scenario_simulator_v2 talks to, without sockets and without simd: bytes of a request in, bytes of
+ * its answer out. Each request is answered under its own number; the answer to a failed request has the reason in
+ * `description`.
  *
  *   initialize              a new run: all entities and lights are dropped, time jumps
- *   update_frame            time moves, objects and lights are shown
- *   spawn, despawn          entities come and go
- *   update_entity_status    entities move; answered with where each is, the ego as its vehicle tells
+ *   update_frame            time moves, objects and lights are published
+ *   spawn, despawn          add and remove entities
+ *   update_entity_status    moves entities; answered with the state of each, for the ego as its vehicle reports it
  *   update_traffic_lights   replaces the lights
- *   update_step_time        noted: time is told, not extrapolated
- *   attach                  a sensor of the ego; accepted for any entity, as the reference simulator does
+ *   update_step_time        stored; time is never extrapolated
+ *   attach                  a sensor of the ego; accepted for any entity, as by the reference simulator
  *
- * Where the reference simulator (simple_sensor_simulator) ends with an exception, an answer says why: a second ego, a status of an
- * entity that is not spawned, a pose that is not finite.
+ * Where the reference simulator (simple_sensor_simulator) ends with an exception, an answer gives the reason: a second
+ * ego, a status of an entity that is not spawned, a pose that is not finite.
  *
  * Thread: the owner's.
  */
@@ -35,88 +36,102 @@ struct server;
 
 enum server_placing { PLACE_SPAWN = 1, PLACE_OVERWRITE, PLACE_REMOVE, PLACE_TAKE_OVER }; /* of sim/VehiclePlacement */
 
-/* Where the scenario wants its ego, and what it says of its body: 0 where it says nothing. */
+/* Placement of the ego by the scenario, and its dimensions: 0 if the scenario does not give them. */
 struct server_place {
 	enum server_placing action;
 	const struct scene_entity *ego;
 	double wheel_base, max_steering; /* m, rad */
 };
 
-/* NULL: nothing of that leaves in this frame. */
+/* Measurements of one frame. NULL: none to publish in this frame. */
 struct server_sensed {
 	const struct lidar_cloud *cloud;
 	const struct sensors_look *detected, *truth;
 	const struct sensors_measure *imu;
 	const struct sensors_imu *imu_config;
 	const struct scene *lights;
-	const struct sensors_look *drawn; /* a grid of it is due */
+	const struct sensors_look *drawn; /* objects of a grid that is due */
 	const struct grid *grid;
 };
 
-/* What it asks of the world. Errors: negative errno with err_why(). */
+/* Functions that the server needs. Errors: negative errno with err_why(). */
 struct server_ops {
-	/* A new run begins at that time; it is that time now. 1: server_turn() follows when the answer has left, 0: it is the caller's. */
+	/*
+	 * jump: a new run begins at sim_ns. set: time moves to sim_ns. On success simulated time is sim_ns. Returns 1:
+	 * server_turn() follows once the answer is sent; 0: the caller calls it.
+	 */
 	int (*jump)(void *ctx, int64_t sim_ns);
 	int (*set)(void *ctx, int64_t sim_ns);
 	void (*show)(void *ctx, const struct scene *s, int64_t sim_ns);
-	/* Where the vehicle is. False: there is none. */
+	/* State of the vehicle. False: there is no vehicle. */
 	bool (*vehicle)(void *ctx, struct vehicle_state *ret);
-	/* What the scenario's map says of the ground: the ego stood there like that, in the frame before. */
+	/* The ground as the scenario's map has it: the ego's pose in the frame before. */
 	void (*ground)(void *ctx, const struct sim_Pose *p);
-	/* The scenario asks for the vehicle as it will be then, in its next frame: it may move there before time does. */
+	/*
+	 * The scenario asks for the vehicle's state at to_sim_ns, in its next frame: the vehicle may move there before
+	 * time does.
+	 */
 	void (*advance)(void *ctx, int64_t to_sim_ns);
-	/* Sensors are attached: their channels are needed now. 0, or negative errno. */
+	/* Sensors are attached, and their channels are needed. Returns 0, or negative errno. */
 	int (*attach)(void *ctx, const struct sensors_config *c);
-	/* What they have measured of a frame, after it was shown. */
+	/* Publish the measurements of a frame; called after show(). */
 	void (*sense)(void *ctx, const struct server_sensed *x, int64_t sim_ns);
-	/* Moves the entity. Returns false if no movable entity has that name. */
+	/*
+	 * Order the vehicle to take the ego's place. False: the order has not been sent, for instance because no
+	 * vehicle takes such orders.
+	 */
 	bool (*place)(void *ctx, const struct server_place *p);
 };
 
-/* Keeps ops, ctx and store. -ENOMEM. */
+/* Keeps the pointers ops, ctx and store. -ENOMEM. */
 int server_create(const struct server_ops *ops, void *ctx, struct store *store, struct server **ret);
-void server_destroy(struct server *s); /* NULL is fine */
+void server_destroy(struct server *s); /* s may be NULL */
 
-/* What disturbs detections beyond what a scenario asks for. Keeps it; before the first request and server_restore(). */
+/*
+ * Set the noise of detections beyond what a scenario asks for. Keeps the pointer. Call it before the first request and
+ * before server_restore().
+ */
 void server_noise(struct server *s, const struct noise_settings *n);
 
 /*
- * Go on with what an earlier process has left in the store, if that was of this simd and this stretch of its clock. 1: its
- * scene stands; 0: there is none; -EPIPE it ended within a request, with a sentence in err_why().
+ * Continue with what an earlier process has left in the store, if it belongs to this simd and this generation of its
+ * clock. Returns 1: its scene is in place; 0: there is none; -EPIPE: that process ended within a request, see
+ * err_why().
  */
 int server_restore(struct server *s, uint64_t simd_id, uint32_t clock_generation);
 
-/* The ego as its vehicle is now, and all of the scene shown at that instant. */
+/* Take the state of the ego from its vehicle, and publish all of the scene at that instant. */
 void server_turn(struct server *s, int64_t sim_ns);
 
 /*
- * Who sends what is handled next, by a name for the log; "": not known, since it has gone. Who initializes owns the scenario: what others
- * ask, but for Initialize, is refused, until the owner is gone; of who is not known that too.
+ * Set the client of the next request, by its name for the log; "": unknown, since it has disconnected. A client that
+ * initializes owns the scenario: requests of other clients, except Initialize, are refused until the owner is gone.
+ * From an unknown client Initialize is refused, too.
  */
 void server_peer(struct server *s, const char *name);
-const char *server_owner(const struct server *s); /* "": nobody. Borrows until the next call */
+const char *server_owner(const struct server *s); /* "": no owner. The result is valid until the next call. */
 void server_owner_gone(struct server *s);
 
 /*
- * Answer whatever bytes these are. ret: returns, mem_free(). Returns: 1 the answer says success, 0 it says failure
- * (err_why() is its description), -ENOMEM there is no answer.
+ * Answer a request of any bytes. ret: the answer; the caller releases it with mem_free(). Returns 1: the answer is a
+ * success; 0: it is a failure with err_why() as its description; -ENOMEM: there is no answer.
  */
 int server_handle(struct server *s, const void *request, size_t len, uint8_t **ret, size_t *ret_len);
 
-/* For which simd and stretch of its clock the scene holds; after each jump. */
+/* Set the simd and the generation of its clock that the scene belongs to. Call it after each jump. */
 void server_remember(struct server *s, uint64_t simd_id, uint32_t clock_generation);
 
-/* The answer has left: until then a process that ends does so within a request. */
+/* The answer is sent. A process that ends before this call ends within a request. */
 void server_answered(struct server *s);
 
-/* Answer a request that the transport found fault with; why: the description. -ENOMEM. */
+/* Answer a request that the transport rejects; why: the description. -ENOMEM. */
 int server_refuse(const char *why, uint8_t **ret, size_t *ret_len);
 
 struct server_info {
 	bool initialised;
-	double step_time_s; /* as told last */
+	double step_time_s; /* the last one received */
 	uint64_t requests, failures;
-	const struct scene *scene; /* borrows */
+	const struct scene *scene; /* borrowed */
 };
 void server_info(const struct server *s, struct server_info *ret);
 

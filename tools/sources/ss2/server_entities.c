@@ -21,7 +21,7 @@ void answer_finish(struct answer *a)
 	mem_free(a->response.status);
 }
 
-/* ---- from the envelope's geometry to ours; what is absent is 0 ---- */
+/* ---- from the envelope's geometry to sim's; an absent value is 0 ---- */
 
 static struct sim_Vector3 vector_of(const Ss2__Vector3 *v)
 {
@@ -71,7 +71,7 @@ static int spawn(struct server *s, const char *name, enum scene_kind kind, const
 	if (!space_vector_ok(&center) || !space_vector_ok(&size) || size.x < 0 || size.y < 0 || size.z < 0)
 		return err_set(-EINVAL, "entity \"%.*s\": its bounding box is invalid", SCENE_NAME_MAX, name);
 	if (scene_find(&s->scene, name))
-		return 0; /* as the reference does: the first one stays as it is */
+		return 0; /* as the reference simulator does: the first entity stays unchanged */
 	if (kind == SCENE_EGO && scene_ego(&s->scene))
 		return err_set(-EEXIST, "multi ego does not support: \"%s\" is the ego already",
 			       scene_ego(&s->scene)->name);
@@ -85,7 +85,7 @@ static int spawn(struct server *s, const char *name, enum scene_kind kind, const
 	return 1;
 }
 
-/* The vehicle is asked to be where the scenario has put its ego; what it says of the time before does not count. */
+/* Order the vehicle to the place that the scenario has given its ego; its earlier states no longer count. */
 static bool place(struct server *s, enum server_placing action, const struct scene_entity *ego, const Ss2__Axles *axles)
 {
 	struct server_place p = { .action = action, .ego = ego };
@@ -166,7 +166,7 @@ static int attached(struct server *s, int r)
 	return r < 0 ? r : s->ops->attach(s->ctx, &s->sensors.config);
 }
 
-/* Theirs are angles about y: downwards. */
+/* The request's angles are about y, so they are positive downwards. */
 int on_attach_lidar(struct server *s, const Ss2__Request *m, struct answer *a)
 {
 	const Ss2__LidarConfiguration *q = m->attach_lidar_sensor->configuration;
@@ -246,7 +246,10 @@ int on_attach_detector(struct server *s, const Ss2__Request *m, struct answer *a
 	return attached(s, 0);
 }
 
-/* Before 1.4.0 the simulator was to move the ego along it. The vehicle here obeys a driver: who asks is not left to wait for it. */
+/*
+ * Releases before 1.4.0 expect the simulator to move the ego along the trajectory. The vehicle here is moved by a
+ * driver; the failure keeps the client from waiting for it.
+ */
 int on_follow_trajectory(struct server *s, const Ss2__Request *m, struct answer *a)
 {
 	(void)s;
@@ -277,7 +280,7 @@ static void put_motion(Ss2__Motion *to, Ss2__Vector3 two[2], const struct sim_Tw
 	to->angular = &two[1];
 }
 
-/* The ego is where its vehicle says; what it is doing stays the scenario's word. */
+/* The ego's pose comes from its vehicle; its current action stays as the scenario has it. */
 static void answer_vehicle(struct ego_answer *e, const struct vehicle_state *v, Ss2__UpdatedEntityStatus *ret)
 {
 	ss2__pose__init(&e->pose);
@@ -301,7 +304,7 @@ static void answer_vehicle(struct ego_answer *e, const struct vehicle_state *v, 
 	ret->action_status = &e->action;
 }
 
-/* Nothing moves unless everything can. */
+/* No entity is moved unless all can be. */
 static int check_statuses(struct server *s, const Ss2__UpdateEntityStatusRequest *q)
 {
 	struct sim_Pose pose;
@@ -336,7 +339,10 @@ bool ego_follows(struct server *s, struct vehicle_state *ret)
 	return s->ops->vehicle(s->ctx, ret) && ret->stamp_sim_ns > s->placed_sim_ns;
 }
 
-/* The scenario moves its ego: by order, from which on nobody drives it until a driver asks to, or since nobody drives it. */
+/*
+ * The scenario places its ego: by order, after which nobody drives it until a driver asks to; otherwise because nobody
+ * drives it.
+ */
 static void place_ego(struct server *s, const struct scene_entity *e, bool by_order, bool has_vehicle)
 {
 	if (place(s, by_order ? PLACE_TAKE_OVER : PLACE_OVERWRITE, e, NULL) || !has_vehicle)
@@ -347,7 +353,7 @@ static void place_ego(struct server *s, const struct scene_entity *e, bool by_or
 	s->ego_placed = true;
 }
 
-/* What is echoed must be UTF-8, or nobody could read the answer. */
+/* Text that is sent back must be UTF-8, otherwise the client could not decode the answer. */
 static void mend_action(Ss2__ActionStatus *a)
 {
 	if (a)
@@ -366,7 +372,7 @@ static void update_one(struct server *s, const Ss2__UpdateEntityStatusRequest *q
 	to->name = from->name;
 	to->action_status = from->action_status;
 	to->pose = from->pose;
-	if (e->kind != SCENE_EGO) { /* there is one at most */
+	if (e->kind != SCENE_EGO) { /* there is at most one ego */
 		move(e, from);
 		return;
 	}
@@ -375,7 +381,10 @@ static void update_one(struct server *s, const Ss2__UpdateEntityStatusRequest *q
 	if (q->overwrite_ego_status || (has_vehicle && v.manual)) {
 		place_ego(s, e, q->overwrite_ego_status, has_vehicle);
 	} else if (!q->npc_logic_started && place(s, PLACE_OVERWRITE, e, NULL)) {
-		; /* whatever it is ordered, it stays as it is until the scenario starts everybody's logic */
+		/*
+		 * whatever the vehicle is ordered, it stays there until the scenario starts the logic of all entities
+		 */
+		;
 	} else if (has_vehicle) {
 		ego_move(e, &v);
 		answer_vehicle(ego, &v, to);
@@ -383,8 +392,9 @@ static void update_one(struct server *s, const Ss2__UpdateEntityStatusRequest *q
 }
 
 /*
- * The ego moves when its status is asked for, by the scenario's step, as in the reference. The scenario has put what it was answered
- * in the frame before on its lanelet, whose height and slope come back with the request: there is no other map here.
+ * The ego moves when its status is requested, by the scenario's step, as in the reference simulator. The scenario has
+ * put the pose of the previous answer on its lanelet, whose height and slope come back with the request: sim-ss2 has no
+ * other map.
  */
 static void advance_ego(struct server *s, const Ss2__UpdateEntityStatusRequest *q)
 {

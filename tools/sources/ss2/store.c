@@ -17,7 +17,7 @@
 
 _Static_assert(sizeof(struct store_head) <= HEAD_SIZE, "the head has a page");
 
-/* A plain file of our own, of that size, that nobody else can write. */
+/* Open a regular file of that size that belongs to our user and that no other user can access. */
 static int open_file(const char *path, size_t size)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600), r = 0;
@@ -28,7 +28,7 @@ static int open_file(const char *path, size_t size)
 	if (fstat(fd, &st) < 0)
 		r = err_sys(-errno, "%s", path);
 	else if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077))
-		r = err_set(-EPERM, "%s is no file of ours alone; remove it", path);
+		r = err_set(-EPERM, "%s is not a regular file that only this user can access; remove it", path);
 	else if (st.st_size != (off_t)size && (ftruncate(fd, 0) < 0 || ftruncate(fd, (off_t)size) < 0))
 		r = err_sys(-errno, "%s", path);
 	if (r < 0) {
@@ -88,15 +88,15 @@ void store_reset(struct store *s)
 	*s->head = (struct store_head){ .magic = STORE_MAGIC, .size = s->size };
 }
 
-/* ---- putting back ---- */
+/* ---- restoring ---- */
 
-/* A process is killed between two instructions, so that their order is all that counts. */
+/* A process is killed between two instructions, so only their order matters. */
 static void in_order(void)
 {
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* Where in the copy that is. */
+/* Address in the copy that corresponds to `at`. */
 static void *copied(const struct store *s, const void *at)
 {
 	return (char *)s->copy + ((const char *)at - (const char *)s->head);
@@ -112,7 +112,7 @@ static void copy(const struct store *s, bool back, void *at, size_t size)
 		memcpy(there, at, size);
 }
 
-/* As far as there is a scene, by the head of before. */
+/* Copy the entities and bulbs that exist according to the head of the source. */
 static void copy_scene(const struct store *s, bool back)
 {
 	const struct store_head *h = back ? s->copy : s->head;
@@ -130,7 +130,7 @@ void store_begin(struct store *s, uint64_t request)
 	in_order();
 }
 
-/* In that order: an answered request has nothing to put back. */
+/* The order matters: an answered request has nothing to restore. */
 void store_end(struct store *s)
 {
 	in_order();
@@ -162,7 +162,7 @@ void store_moved(struct store *s)
 	in_order();
 }
 
-/* What says that there is something to put back goes last, since this process may be killed as well. */
+/* The fields that mark the copy as valid stay set until all is restored, since this process may be killed as well. */
 static void put_back(struct store *s)
 {
 	struct store_head before = *s->copy;

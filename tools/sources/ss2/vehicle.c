@@ -13,7 +13,7 @@
 #include "number.h"
 
 #define SQUARE_M     100000.0
-#define ACCEL_DUR_NS INT64_C(500000000) /* two reports further apart tell nothing of the acceleration */
+#define ACCEL_DUR_NS INT64_C(500000000) /* two reports further apart give no acceleration */
 
 int vehicle_origin_parse(struct vehicle_origin *ret, const char *text)
 {
@@ -24,9 +24,10 @@ int vehicle_origin_parse(struct vehicle_origin *ret, const char *text)
 		return 0;
 	}
 	if (number_f64s(text, v, 3) < 2 || !space_vector_ok(&(struct sim_Vector3){ .x = v[0], .y = v[1], .z = v[2] }))
-		return err_set(-EINVAL,
-			       "\"%.60s\" is no origin; give EASTING,NORTHING or EASTING,NORTHING,ALTITUDE in metres",
-			       text);
+		return err_set(
+			-EINVAL,
+			"\"%.60s\" is not an origin; give EASTING,NORTHING or EASTING,NORTHING,ALTITUDE in metres",
+			text);
 	*ret = (struct vehicle_origin){ .easting = v[0], .northing = v[1], .altitude = v[2] };
 	return 0;
 }
@@ -42,7 +43,10 @@ static struct sim_Vector3 on_map(const struct vehicle_origin *o, double easting,
 				     .z = altitude - o->altitude };
 }
 
-/* Acceleration is, as the reference has it, what speed and yaw rate have changed by since the report before, and sideways what the turn takes. */
+/*
+ * As in the reference simulator, acceleration is the change of speed and yaw rate since the report before, and sideways
+ * that of the turn.
+ */
 static bool report(struct vehicle_report *r, struct vehicle_state *s, int64_t stamp_sim_ns, uint32_t generation)
 {
 	if (stamp_sim_ns < 0 || !space_vector_ok(&s->pose.position) || !space_normalise(&s->pose.orientation) ||
@@ -58,7 +62,7 @@ static bool report(struct vehicle_report *r, struct vehicle_state *s, int64_t st
 		} else if (dt_ns > 0 && dt_ns <= ACCEL_DUR_NS) {
 			s->accel.linear.x = (s->twist.linear.x - r->state.twist.linear.x) / dt_s;
 			s->accel.angular.z = (s->twist.angular.z - r->state.twist.angular.z) / dt_s;
-			s->jerk = s->accel.linear.x; /* what the reference gives under that name */
+			s->jerk = s->accel.linear.x; /* the reference simulator's value of that name */
 		}
 	}
 	s->accel.linear.y = s->twist.angular.z * s->twist.linear.x;

@@ -14,7 +14,7 @@
 
 #define AT_VERSION   10
 #define AT_MECHANISM 12
-#define MECHANISM    20 /* bytes, zeros behind its name */
+#define MECHANISM    20 /* bytes, padded with zeros */
 #define NAME_MAX_    255
 
 /* ---- the greeting ---- */
@@ -26,7 +26,7 @@ void zmtp_greeting(uint8_t ret[ZMTP_GREETING])
 	memcpy(ret, ours, sizeof(ours));
 }
 
-/* What is between the first and the tenth byte is anything, and so are the minor version and what is behind the mechanism. */
+/* Not checked: the bytes between the first and the tenth, the minor version, and all after the mechanism. */
 int zmtp_greeting_check(const uint8_t *bytes, size_t len)
 {
 	if ((len > 0 && bytes[0] != 0xff) || (len > 9 && !(bytes[9] & 1)))
@@ -37,7 +37,7 @@ int zmtp_greeting_check(const uint8_t *bytes, size_t len)
 	if (len < ZMTP_GREETING)
 		return 0;
 	if (memcmp(bytes + AT_MECHANISM, ours + AT_MECHANISM, MECHANISM) != 0)
-		return err_set(-EPROTO, "it wants the security mechanism \"%.*s\"; there is none here but NULL",
+		return err_set(-EPROTO, "it asks for the security mechanism \"%.*s\"; only NULL is supported",
 			       MECHANISM, (const char *)bytes + AT_MECHANISM);
 	return 1;
 }
@@ -50,7 +50,7 @@ struct frame {
 	uint64_t len;
 };
 
-/* 1; 0: its header is not there yet. */
+/* Returns 1; 0: the header is not complete yet. */
 static int frame_header(const uint8_t *bytes, size_t len, struct frame *ret)
 {
 	*ret = (struct frame){ .flags = len ? bytes[0] : 0 };
@@ -73,7 +73,7 @@ static int check_frame(const struct zmtp_unit *u, const struct frame *f)
 	return 0;
 }
 
-/* True: it was the last one. The frame is whole. */
+/* The frame is whole. True: it was the last one. */
 static bool take_frame(struct zmtp_unit *u, const struct frame *f)
 {
 	size_t body = u->size + f->header;
@@ -109,10 +109,10 @@ int zmtp_scan(struct zmtp_unit *u, const uint8_t *bytes, size_t len)
 			return 0;
 		last = take_frame(u, &f);
 		if (!u->command && (u->envelope ? u->envelope : u->size) > ZMTP_ENVELOPE_MAX)
-			return err_set(-EPROTO, "the envelope of its request does not end: is it no REQ socket?");
+			return err_set(-EPROTO, "the envelope of its request does not end: is it not a REQ socket?");
 	}
 	if (!u->command && !u->parts)
-		return err_set(-EPROTO, "its request has no envelope: is it no REQ socket?");
+		return err_set(-EPROTO, "its request has no envelope: is it not a REQ socket?");
 	u->whole = true;
 	return 1;
 }
@@ -127,9 +127,9 @@ size_t zmtp_header(size_t len, uint8_t ret[ZMTP_HEADER_MAX])
 	return is_long ? 9 : 2;
 }
 
-/* ---- commands: one byte of length, a name, what belongs to it ---- */
+/* ---- commands: one byte with the length of the name, the name, the data ---- */
 
-/* What is behind the name, NULL: it is another command. */
+/* The data after the name; NULL: it is another command. */
 static const uint8_t *named(const char *name, const uint8_t *command, size_t len)
 {
 	size_t n = strlen(name);
@@ -142,7 +142,7 @@ struct property {
 	size_t name_len, value_len;
 };
 
-/* Where the next one begins; NULL: it is malformed. */
+/* Where the next property begins; NULL: malformed. */
 static const uint8_t *next_property(const uint8_t *at, const uint8_t *end, struct property *ret)
 {
 	ret->name_len = *at++;
@@ -166,7 +166,7 @@ int zmtp_ready_check(const uint8_t *command, size_t len)
 	struct property p;
 
 	if (!at)
-		return err_set(-EPROTO, "it does not say READY");
+		return err_set(-EPROTO, "it does not send READY");
 	while (at < end) {
 		at = next_property(at, end, &p);
 		if (!at)
@@ -175,7 +175,7 @@ int zmtp_ready_check(const uint8_t *command, size_t len)
 			continue;
 		if (is_text("REQ", p.value, p.value_len) || is_text("DEALER", p.value, p.value_len))
 			return 0;
-		return err_set(-EPROTO, "it is a %.*s socket; a REQ socket asks here",
+		return err_set(-EPROTO, "it is a %.*s socket; a REQ or DEALER socket is needed",
 			       (int)(p.value_len < 20 ? p.value_len : 20), (const char *)p.value);
 	}
 	return err_set(-EPROTO, "its READY does not say which socket it is");
@@ -198,7 +198,8 @@ int zmtp_command(const uint8_t *command, size_t len, uint8_t ret[ZMTP_PONG_MAX])
 
 	if (named("PONG", command, len))
 		return 0;
-	if (!ping || command + len - ping < 2 || command + len - ping > 2 + 16) /* its time to live, a context */
+	/* a time to live of 2 bytes, a context of up to 16 */
+	if (!ping || command + len - ping < 2 || command + len - ping > 2 + 16)
 		return err_set(-EPROTO, "it sends the command \"%.*s\"", len > 1 && len < NAME_MAX_ ? (int)len - 1 : 0,
 			       (const char *)command + 1);
 	context = (size_t)(command + len - ping - 2);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ZMTP 3.0 and 3.1 (rfc.zeromq.org/spec/23 and 37) in bytes, as far as a REP socket without security speaks it: the greeting, the
- * commands READY and PING, and requests of REQ and DEALER sockets, whose envelope ends with an empty frame.
+ * ZMTP 3.0 and 3.1 (rfc.zeromq.org/spec/23 and 37) in bytes, limited to what a REP socket without security needs: the
+ * greeting, the commands READY and PING, and requests of REQ and DEALER sockets, whose envelope ends with an empty
+ * frame.
  *
  * Thread: any; nothing is shared. No allocations.
  */
@@ -13,38 +14,44 @@
 #include <stdint.h>
 
 #define ZMTP_GREETING     64
-#define ZMTP_REQUEST_MAX  ((size_t)2 << 20) /* bytes of a request with all its frames; of a command */
+#define ZMTP_REQUEST_MAX  ((size_t)2 << 20) /* bytes of a request with all its frames, or of a command */
 #define ZMTP_ENVELOPE_MAX 512
 #define ZMTP_HEADER_MAX   9
 #define ZMTP_READY_MAX    64
 #define ZMTP_PONG_MAX     32
 
-/* What a peer sends first. 1; 0: there is more to come; -EPROTO with a sentence, as soon as it can be told. */
+/* Check a peer's greeting. Returns 1; 0: more bytes are needed; -EPROTO with err_why(), as soon as it is known. */
 int zmtp_greeting_check(const uint8_t *bytes, size_t len);
 void zmtp_greeting(uint8_t ret[ZMTP_GREETING]);
 
-/* What comes behind the greeting: a command, or a request with its envelope. Zero before its first byte is looked at. */
+/*
+ * What follows the greeting: a command, or a request with its envelope. Zero it before the first call of zmtp_scan().
+ */
 struct zmtp_unit {
 	bool command, whole;
-	size_t size; /* bytes looked at; all of it, once it is whole */
-	size_t envelope; /* bytes of the frames up to the empty one, which goes before the answer as it is; 0: not seen yet */
-	size_t at, len; /* of the request's first part, or the command */
-	unsigned parts; /* of the request */
+	size_t size; /* bytes scanned; once it is whole, its size */
+	/* bytes of the frames up to the empty one, which are copied unchanged before the answer; 0: not complete yet */
+	size_t envelope;
+	size_t at, len; /* position and length of the request's first part, or of the command */
+	unsigned parts; /* parts of the request */
 };
 
 /*
- * Look at what has come of it; bytes is where it begins, in each call for the same unit. 1: it is whole; 0: there is more to come;
- * -EMSGSIZE or -EPROTO with a sentence, as soon as it can be told.
+ * Scan the bytes received so far. bytes is the start of the unit, the same in each call for it. Returns 1: it is whole;
+ * 0: more bytes are needed; -EMSGSIZE or -EPROTO with err_why(), as soon as it is known.
  */
 int zmtp_scan(struct zmtp_unit *u, const uint8_t *bytes, size_t len);
 
-/* The peer's READY: 0, or -EPROTO with a sentence. */
+/* Check the peer's READY. Returns 0, or -EPROTO with err_why(). */
 int zmtp_ready_check(const uint8_t *command, size_t len);
 size_t zmtp_ready(uint8_t ret[ZMTP_READY_MAX]);
-/* The answer to any other command: how many bytes, 0: none is due; -EPROTO with a sentence: the peer has given up, or may not say that. */
+/*
+ * Make the answer to any other command. Returns its number of bytes; 0: no answer; -EPROTO with err_why(): the peer has
+ * given up, or the command is not allowed.
+ */
 int zmtp_command(const uint8_t *command, size_t len, uint8_t ret[ZMTP_PONG_MAX]);
 
-/* What goes before the bytes of an answer, behind the envelope of its request; how many. */
+/* Make the header of an answer of len bytes, which follows the envelope of the request. Returns its number of bytes. */
 size_t zmtp_header(size_t len, uint8_t ret[ZMTP_HEADER_MAX]);
 
 #endif

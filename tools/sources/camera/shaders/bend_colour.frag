@@ -1,6 +1,6 @@
 #version 450
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The picture through the lens: of each pixel, where it is in what was drawn without one. */
+/* Applies the lens: looks up for each pixel its position in the picture without distortion. */
 layout(set = 0, binding = 0) uniform sampler2D picture;
 layout(set = 0, binding = 1, std430) readonly buffer Table {
 	vec2 table[];

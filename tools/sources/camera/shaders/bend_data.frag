@@ -1,6 +1,6 @@
 #version 450
 /* SPDX-License-Identifier: Apache-2.0 */
-/* As bend_colour.frag; numbers are not mixed: the nearest one. */
+/* Like bend_colour.frag, but takes the nearest value, as ids must not be interpolated. */
 layout(set = 0, binding = 0) uniform usampler2D picture;
 layout(set = 0, binding = 1, std430) readonly buffer Table {
 	vec2 table[];

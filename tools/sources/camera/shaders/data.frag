@@ -1,6 +1,6 @@
 #version 450
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Depth: metres along the axis, as the bits of a float. */
+/* Depth: metres along the optical axis, as the bits of a float. */
 #extension GL_GOOGLE_include_directive : require
 #include "../materials.h"
 

@@ -1,6 +1,6 @@
 #version 450
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is seen as numbers: whose it is, or of which class. */
+/* Images of numbers: instance ids or class labels. */
 #extension GL_GOOGLE_include_directive : require
 #include "../materials.h"
 #include "frame.glsl"

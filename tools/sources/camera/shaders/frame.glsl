@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What holds for all that is drawn for one camera: struct frame of render.c. Axes are those of the map, around the eye. */
+/* Constants of one camera's picture: struct frame of render_private.h. Axes of the map, relative to the eye. */
 layout(set = 0, binding = 0, std140) uniform Frame {
 	mat4 clip;
 	vec4 eye;       /* from the streets' origin */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A corner of an instance, from its box of 1 to its place around the eye. */
+/* Transforms a vertex of an instance from the unit box to its position relative to the eye. */
 layout(location = 0) in vec3 in_at;
 layout(location = 1) in vec4 in_normal;
 layout(location = 2) in uint in_material;

@@ -1,6 +1,6 @@
 #version 450
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One variant for each group, so that no pixel pays for what another one needs: a driver on the CPU runs both sides of an if. */
+/* One variant per group, so that no pixel pays for the others: a driver on the CPU runs both sides of an if. */
 #extension GL_GOOGLE_include_directive : require
 #include "../materials.h"
 #include "frame.glsl"

@@ -1,6 +1,6 @@
 #version 450
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The light is reckoned at the corners: all faces are flat. */
+/* Lighting is computed per vertex, as all faces are flat. */
 #extension GL_GOOGLE_include_directive : require
 #include "../materials.h"
 #include "frame.glsl"

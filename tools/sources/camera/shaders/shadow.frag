@@ -1,6 +1,6 @@
 #version 450
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is left of the light; the blending multiplies with it. */
+/* The part of the light that is left; blending multiplies with it. */
 #extension GL_GOOGLE_include_directive : require
 #include "frame.glsl"
 

@@ -1,6 +1,6 @@
 #version 450
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thing pressed onto the plane it stands on, away from the sun; in the shade of another straight down. */
+/* Projects a thing onto the plane it stands on, away from the sun; in another thing's shadow straight down. */
 #extension GL_GOOGLE_include_directive : require
 #include "../materials.h"
 #include "frame.glsl"
