@@ -168,15 +168,20 @@ TEST_WITH(a_bag_of_ours_is_read_by_others, setup, teardown)
 TEST_FULL_WITH(a_bag_plays_into_us, setup, teardown)
 {
 	const char *const texts[TEXTS] = { "one", "", "caf\xc3\xa9" };
+	FILE *f;
 
 	record();
-	ros_prints("rosbag play -q --wait-for-subscribers " BAG " --topics /chat /chat:=/say", "");
+	/* -k: without it rosbag may exit before it has written its last message to the socket */
+	f = ros_begin("exec rosbag play -q -k --wait-for-subscribers " BAG
+		      " --topics /chat /chat:=/say </dev/null 2>&1");
 	for (unsigned i = 0; i < TEXTS; i++) {
 		struct host_in in = host_next(&h);
 
 		assert_string_equal(in.channel, "/said");
 		assert_string_equal(sim_String_data(sim_String_from(in.body, in.size), in.size), texts[i]);
 	}
+	ros_prints("rosnode list | grep play_ | xargs rosnode kill", "killed");
+	pclose(f);
 }
 
 TEST_FULL_WITH(the_time_of_a_bag_drives_us, setup, teardown)

@@ -633,7 +633,7 @@ static void be_crowd(int told, int go, unsigned arg)
 
 		EXPECT(one > 0 && dds_delete(one) == 0);
 	}
-	be_node(p, 24);
+	be_node(p, 16);
 	tell_and_wait(told, go);
 }
 
@@ -650,7 +650,8 @@ TEST_FULL(those_who_left_are_forgotten)
 	before = mallinfo2().uordblks;
 	go(crowd);
 	wait_told(crowd);
-	host_wait_log(&h, "the graph is written in Humble's form");
+	/* A slow machine makes the crowd for longer than the bridge waits, which is then in Humble's form already. */
+	host_wait_log(&h, "the graph is written in the form of Iron and later");
 	AWAIT(mallinfo2().uordblks < before + CROWD_MAX);
 	end(crowd);
 	h.ops->destroy(b);
