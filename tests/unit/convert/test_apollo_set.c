@@ -342,6 +342,18 @@ TEST(fields_that_are_lacking_are_named)
 	apollo_set_destroy(s);
 }
 
+/* A user's descriptor may hold any bytes: the name ends at its first NUL, whatever stands behind it in memory. */
+TEST(a_package_that_contains_nul_matches_no_name)
+{
+	static const uint8_t blob[] = { 2 << 3 | 2, 8, 'p',        0, 'x', 'x', 'x', 'x', 'x', 'x', /* package */
+					4 << 3 | 2, 3, 1 << 3 | 2, 1, 'M' };                        /* message M */
+	static const char name[] = "p\0xxxxxx.M";
+	const struct apollo_file file = { .blob = blob, .size = sizeof(blob) };
+	struct apollo_descriptor d;
+
+	assert_false(apollo_message_find(&file, 1, name, &d));
+}
+
 /* Each that is sent is one of Apollo's. */
 TEST(what_is_sent_is_in_a_release)
 {

@@ -104,8 +104,9 @@ static const char *within(const struct apollo_file *f, const char *name)
 	pb_read_begin(&r, f->blob, f->size, &error);
 	while (pb_next(&r))
 		if (r.field == 2 && r.wire == PB_LENGTH)
-			return strncmp(name, (const char *)r.data, r.len) == 0 && name[r.len] == '.' ? name + r.len + 1
-												     : NULL;
+			return r.len < strlen(name) && memcmp(name, r.data, r.len) == 0 && name[r.len] == '.'
+				       ? name + r.len + 1
+				       : NULL;
 	return name;
 }
 
