@@ -17,10 +17,10 @@
 
 /* ---- types ---- */
 
-static const struct sim_type *type_of(const struct sim_bridge *b, const struct manifest_type *t)
+static const struct sim_type *type_of(const struct sim_bridge *b, uint64_t hash, const char *name)
 {
 	for (unsigned i = 0; i < b->thr.n_types; i++)
-		if (b->thr.types[i]->hash == t->hash && strcmp(b->thr.types[i]->name, t->name) == 0)
+		if (b->thr.types[i]->hash == hash && strcmp(b->thr.types[i]->name, name) == 0)
 			return b->thr.types[i];
 	return NULL;
 }
@@ -34,7 +34,7 @@ static void take_type(void *arg, struct blob_in *in, dds_instance_handle_t write
 	(void)writer;
 	if (r == 0)
 		r = sim_type_from_json(in->body, in->head.body_size, &type);
-	if (r == 0 && type_of(b, &(struct manifest_type){ .hash = type->hash })) {
+	if (r == 0 && type_of(b, type->hash, type->name)) {
 		sim_type_unref(type);
 		return;
 	}
@@ -297,7 +297,7 @@ static uint64_t old_hash(struct sim_bridge *b, const char *channel)
 
 static void import_channel(struct sim_bridge *b, const struct manifest *m, const struct manifest_channel *c)
 {
-	const struct sim_type *type = type_of(b, &c->type);
+	const struct sim_type *type = type_of(b, c->type.hash, c->type.name);
 	int r;
 
 	if (!type || !patterns_match(&b->import, c->name))
@@ -320,7 +320,7 @@ static void import_channel(struct sim_bridge *b, const struct manifest *m, const
 
 static const struct sim_type *find_type(void *arg, const struct manifest_type *t)
 {
-	return type_of(arg, t);
+	return type_of(arg, t->hash, t->name);
 }
 
 static void import_all(struct sim_bridge *b)

@@ -294,7 +294,7 @@ void secure_free(struct secure *s)
 		return;
 	for (unsigned i = 0; i < N_FILES; i++) {
 		if (s->text[i])
-			OPENSSL_cleanse(s->text[i], strlen(DATA) + s->size[i]);
+			OPENSSL_cleanse(s->text[i], sizeof(DATA) + FILE_MAX);
 		free(s->text[i]);
 	}
 	free(s);

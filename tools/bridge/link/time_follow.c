@@ -136,14 +136,16 @@ static int make_part(struct link_time *t)
 /* simd no longer lets us drive it, so the other hosts must not wait for it. Caller holds link_time::lock. */
 static void give_up_steps(struct link_time *t)
 {
+	struct step_follow *old = t->part;
+
 	t->has_lease = t->turn_due = false;
 	t->running = 0;
-	step_follow_leave(t->part, mono_now_ns());
-	step_follow_destroy(t->part);
-	t->part = NULL;
+	step_follow_leave(old, mono_now_ns());
 	link_exchange_end(t->b);
 	t->life += 2; /* another ID of this run for the time host; the clock_follow may keep the old one */
-	if (make_part(t) < 0)
+	if (make_part(t) == 0)
+		step_follow_destroy(old);
+	else /* t->part is still the one that has left, and takes no further part */
 		log_error(t->b, "lock-step: no memory");
 	pthread_cond_broadcast(&t->changed);
 }
