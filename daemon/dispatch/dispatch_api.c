@@ -291,7 +291,9 @@ static void run_channel_resize(struct dispatch *d, struct d_command *c)
 
 int dispatch_channel_resize(struct dispatch *d, uint32_t channel_id, uint32_t window, uint64_t max_body)
 {
-	return COMMAND(d, .run = run_channel_resize, .id = channel_id, .id2 = window, .size = max_body);
+	return channel_id < WIRE_CHANNELS_MAX
+		       ? COMMAND(d, .run = run_channel_resize, .id = channel_id, .id2 = window, .size = max_body)
+		       : -EINVAL;
 }
 
 int dispatch_channel_del(struct dispatch *d, uint32_t channel_id)

@@ -262,12 +262,13 @@ int link_keys_make(const struct link_keys_options *o)
 int link_keys_until(const char *dir, const char *host, char ret[32])
 {
 	char path[4096];
-	FILE *f = NULL;
+	FILE *f;
 	X509 *cert;
 	int r = -EINVAL;
 
-	if (snprintf(path, sizeof(path), "%s/%s/identity.pem", dir, host) < (int)sizeof(path))
-		f = fopen(path, "re");
+	if (snprintf(path, sizeof(path), "%s/%s/identity.pem", dir, host) >= (int)sizeof(path))
+		return err_sys(-ENAMETOOLONG, "%s", path);
+	f = fopen(path, "re");
 	if (!f)
 		return err_sys(-errno, "%s", path);
 	cert = PEM_read_X509(f, NULL, NULL, NULL);

@@ -99,7 +99,7 @@ static void act(struct cyber_in *in, int64_t now_sim_ns)
 			 in->name, (long long)(s->timeout_dur_ns / 1000000), in->channel);
 	s->acting = true;
 	s->acted_sim_ns = now_sim_ns;
-	(void)h->publish(h->ctx, in->channel, apollo_type_sim(in->type), &s->body, sizeof(s->body));
+	(void)h->publish(h->ctx, in->channel, cyber_in_sim(in), &s->body, sizeof(s->body));
 }
 
 static void look_at(struct cyber_in *in)

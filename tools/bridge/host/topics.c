@@ -190,12 +190,13 @@ void host_topic_announce(struct host *h, struct sim_lane *lane, const char *json
 
 struct host_topic *host_topic_find(struct host *h, uint32_t channel_id)
 {
-	struct host_topic **t;
+	struct host_topic **at, *t;
 
 	pthread_mutex_lock(&h->topics_lock);
-	t = place(h, channel_id);
+	at = place(h, channel_id);
+	t = at ? *at : NULL;
 	pthread_mutex_unlock(&h->topics_lock);
-	return t ? *t : NULL;
+	return t;
 }
 
 bool host_topic_carried(struct host *h, const char *name)

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@ struct sim_bridge {
 	struct sim_json_options json;
 	pthread_mutex_t lock; /* guards the members below */
 	struct log_file file;
-	enum sim_bridge_status status;
+	_Atomic int status; /* enum sim_bridge_status; status() may come on any thread */
 	struct text spare[SPARE_MAX];
 	unsigned n_spare;
 };
@@ -104,7 +105,7 @@ static int logging_create(const struct sim_bridge_host *host, struct sim_bridge 
 
 static void report(struct sim_bridge *b, enum sim_bridge_status status, const char *detail)
 {
-	b->status = status;
+	atomic_store(&b->status, (int)status);
 	b->host->status(b->host->ctx, status, detail);
 }
 
@@ -147,7 +148,7 @@ static void logging_disconnect(struct sim_bridge *b)
 
 static enum sim_bridge_status logging_status(const struct sim_bridge *b)
 {
-	return b->status;
+	return (enum sim_bridge_status)atomic_load(&b->status);
 }
 
 static int logging_open(struct sim_bridge *b, const struct sim_bridge_channel *ch, struct sim_bridge_topic **ret)

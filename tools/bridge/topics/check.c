@@ -49,6 +49,7 @@ int topics_check(const struct topics *like, bool call)
 				     .named = like->named,
 				     .late = like->late,
 				     .apollo = like->apollo,
+				     .jazzy = like->jazzy,
 				     .resolve = like->resolve ? resolve : NULL,
 				     .subscribe = subscribe };
 	topics_init(&k->topics);
