@@ -107,12 +107,12 @@ unsigned bench_runs(const struct bench *b, unsigned full);
 
 /* ---- tools for cases ---- */
 /*
- * Seconds that a machine with other work may take to start simd, to connect, or for a new data plane: nothing is measured by this limit, it
- * only ends what hangs. The runner has none for benches.
+ * Seconds that a machine with other work may take to start simd, to connect, or for a new data plane: nothing is
+ * measured by this limit, it only ends a process that hangs. The runner has none for benches.
  */
 #define BENCH_PATIENCE 180
 
-/* Until cond comes true; else the calling function says what did not, and returns -ETIMEDOUT. */
+/* Waits until cond is true. On a time-out the calling function prints the condition, and returns -ETIMEDOUT. */
 #define BENCH_UNTIL(seconds, cond) \
 	do { \
 		if (!HOLDS_WITHIN(1000 * (seconds), cond)) { \

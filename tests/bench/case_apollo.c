@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * apollo_cloud: what the points of a cloud cost as Apollo has them, each way there is: against protobuf-c, which is given the
- * same points, sizes and packs them, and against memcpy() of what comes out. One thread.
+ * apollo_cloud: cost of the points of a cloud in Apollo's form, in each of the possible ways: against protobuf-c, which
+ * is given the same points, sizes and packs them, and against memcpy() of the result. One thread.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * channels_cost: the processor time that simd spends on a lone message (publish, null bridge, completion, and only then the
- * next one) while it has 400 channels, against the same while it has one. channels_spread_cost: the same, but the next one
- * is of the next channel and, each 50, of the next client: what they are made of is in no cache then. A simd for each repetition,
- * on one CPU, and the clients on the other one.
+ * channels_cost: the processor time that simd spends on a lone message (publish, null bridge, completion, and only then
+ * the next one) while it has 400 channels, against the same while it has one. channels_spread_cost: the same, but each
+ * message is of the next channel and, after 50, of the next client, so that their data is in no cache. A simd for each
+ * repetition, on one CPU, and the clients on the other one.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * clock_*: how late and how often the clock thread ticks, against bare loops on absolute deadlines with the same
- * scheduling policy. Both run in this process, in turns; the thread is the one that simd runs.
+ * scheduling policy. Both run in this process, alternately; the thread is the one that simd uses.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * component_fusion_4: what a tuple of four inputs costs, from the arrival of its four messages until it is released, against a message
- * of one reader. One thread puts and fetches, in a process that has another one. What a message costs before it arrives is no part of it.
+ * component_fusion_4: cost of a tuple of four inputs, from the arrival of its four messages until it is released,
+ * against a message of one reader. One thread puts and fetches, in a process that has another one. The cost of a
+ * message before its arrival is not included.
  */
 #include <pthread.h>
 

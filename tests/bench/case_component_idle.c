@@ -45,7 +45,7 @@ static pid_t spawn(const struct bench *b, const char *dag, int log)
 	_exit(127);
 }
 
-/* Until its log says so; what it says where it does not is passed on. */
+/* Until its log says that it is running; on a time-out its log is printed. */
 static int await_running(int log)
 {
 	int64_t end_ms = wait_now_ms() + 20000;

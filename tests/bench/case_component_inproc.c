@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * component_inproc: messages a second from a writer to the callback of a reader of its own host, against the same through shared memory.
+ * component_inproc: messages a second from a writer to the callback of a reader of its own host, against the same
+ * through shared memory.
  *
- * component_inproc_call: against a plain call through a queue. Its writer makes the same message: a header with type, number, frame, stamp in
- * simulated time, its generation and the time of publishing (one look at the clock), and a copy of the body. It fills that in in a ring,
- * under a lock, and signals a condition if the ring was empty: as a task is notified when nothing of it waits. One thread copies it out,
- * under the lock, and calls the function with it. The queue has none of what a channel has besides: no check who else wants the message
- * or that two write at once, no counters, no history, no bound.
- * component_inproc_bare: the same queue with 64 bytes that nobody has stamped or numbered; what a message is worth beside mere bytes.
+ * component_inproc_call: against a plain call through a queue. Its writer makes the same message: a header with type,
+ * number, frame, stamp in simulated time, its generation and the time of publishing (one look at the clock), and a copy
+ * of the body. It fills that in in a ring, under a lock, and signals a condition if the ring was empty: as a task is
+ * notified when nothing of it waits. One thread copies it out, under the lock, and calls the function with it. The
+ * queue lacks all other features of a channel: no check for other subscribers or for concurrent writers, no counters,
+ * no history, no bound. component_inproc_bare: the same queue with 64 bytes without stamp and number; the cost of a
+ * message beside mere bytes.
  *
- * All threads on one CPU, in bursts: first all are written, then all are taken, so that neither the kernel's scheduler nor which end is
- * ahead decides the figure. That it is so SCHED_BATCH sees to: otherwise the one that is woken takes the CPU from the one that writes, now
- * and then, and goes to sleep again behind one message; four such switches or ten in a burst cost more than the messages.
+ * All threads on one CPU, in bursts: first all are written, then all are taken, so that neither the kernel's scheduler
+ * nor which end is ahead decides the figure. SCHED_BATCH ensures that: otherwise the woken thread now and then takes
+ * the CPU from the writing one, and goes to sleep again after one message; four such switches or ten in a burst cost
+ * more than the messages.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -37,7 +40,7 @@ struct inproc_arena {
 	double rate[BENCH_PAIRS_MAX][WAYS];
 };
 
-/* What is called, whichever way: counts, and tells of the last one of a burst. */
+/* The function called in each case: counts, and reports the last message of a burst. */
 struct counter {
 	_Atomic uint32_t n; /* futex */
 };

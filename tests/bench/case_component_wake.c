@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * component_wake: from the call that publishes until proc begins in another process, against two hops of futexes by the same way: to a thread
- * of the other process, and from it to another one there, as a message goes to the thread that receives and to a worker. Both end
- * asleep before each. Writer and worker on CPU 0, who receives on CPU 1, as the ends and the middle of dispatch_start; then nothing pinned,
- * for information.
+ * component_wake: from the call that publishes until proc begins in another process, against two futex hops on the same
+ * path: to a thread of the other process, and from it to another one there, as a message goes to the receiving thread
+ * and to a worker. Both ends are asleep before each. Writer and worker on CPU 0, the receiving thread on CPU 1, as the
+ * ends and the middle of dispatch_start; then nothing pinned, for information.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -25,7 +25,7 @@ struct wake_arena {
 	bool pinned;
 	_Atomic bool failed;
 	_Alignas(64) _Atomic uint32_t to_receiver, to_worker; /* of the floor: bumped for each hop */
-	_Alignas(64) _Atomic uint32_t begun;                  /* bumped by who has been woken last; a futex */
+	_Alignas(64) _Atomic uint32_t begun;                  /* bumped by the process woken last; a futex */
 	_Atomic int64_t begun_mono_ns;
 	struct bench_pair pair[BENCH_PAIRS_MAX];
 	double sample[SAMPLES];
@@ -153,7 +153,7 @@ static int measure(struct wake_arena *a, struct sim_node_writer *w, double *ret_
 	return 0;
 }
 
-/* The first messages go nowhere: who writes does not know its readers yet. */
+/* The first messages are not delivered: the writer does not know its readers yet. */
 static int await_first(struct wake_arena *a, struct sim_node_writer *w)
 {
 	for (int64_t end_ms = wait_now_ms() + 20000; wait_now_ms() < end_ms && !atomic_load(&a->failed);) {
@@ -180,7 +180,7 @@ static int writer_main(void *arg)
 	h = bench_host(a->b, "wake-writer", NULL);
 	w = bench_writer(bench_node(h, a->pinned ? "wakes" : "wakes-anywhere"), "/wake", SIM_TRANSPORT_HYBRID);
 	r = await_first(a, w);
-	pace_us(1000 * FIRST_MS); /* what is on its way comes */
+	pace_us(1000 * FIRST_MS); /* messages on their way arrive */
 	for (unsigned i = 0; i < a->runs && r == 0; i++) {
 		r = measure(a, NULL, &a->pair[i].reference);
 		if (r == 0)

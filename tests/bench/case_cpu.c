@@ -42,7 +42,7 @@ static void publish_all(struct load *l, struct sim_publisher **pub)
 			atomic_fetch_add(&l->accepted, 1);
 }
 
-/* What is in flight when the load stops would count as not delivered. */
+/* Messages in flight when the load stops would count as not delivered. */
 static void await_ends(struct load *l)
 {
 	int64_t end_mono_ns = mono_now_ns() + 2 * NS_PER_S;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cyber_6MiB: the latency of an image of 6 MiB from a publisher through simd and the cyber bridge to who reads a bare socket in cyber_bridge's
- * place, against the same bytes over a bare TCP connection to it. Those that send are on CPU 0, with simd and the bridge, the reader on CPU 1.
+ * cyber_6MiB: the latency of an image of 6 MiB from a publisher through simd and the cyber bridge to a reader on a bare
+ * socket in cyber_bridge's place, against the same bytes over a bare TCP connection to it. The senders are on CPU 0,
+ * with simd and the bridge, the reader on CPU 1.
  */
 #include <jansson.h>
 #include <netinet/in.h>

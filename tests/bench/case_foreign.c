@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Types that are made at run time. type_new: what it costs that a type is new, from its definition to the encoder on the far side, with its way
- * through the JSON in which other programs get it. foreign_cloud: a message of 6 MB by the fields of such a type, in from CDR and out again,
+ * Types made at run time. type_new: cost of a new type, from its definition to the encoder on the far side, including
+ * its JSON form for other programs. foreign_cloud: a message of 6 MB by the fields of such a type, from CDR and back,
  * against the same bytes by the mapping. One thread.
  */
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static int meet(const char *name, const char *definition)
 	return r;
 }
 
-/* visualization_msgs/MarkerArray, which nests twelve types, under a name that nobody knows. */
+/* visualization_msgs/MarkerArray, which nests twelve types, under an unknown name. */
 static int run_new(struct bench *b)
 {
 	const char *definition = ros_type_find(ros2_types, "visualization_msgs/MarkerArray")->definition;

@@ -19,7 +19,7 @@
 #include "watch.h"
 
 #define CHANNEL "/six"
-#define BEFORE  84u /* bytes of a message before the pixels: its operation, and what the image says of itself */
+#define BEFORE  84u /* bytes of a message before the pixels: its operation, and the image's fields */
 #define SIZE    (BEFORE + ROS1_DATA_6)
 
 struct link6 {
@@ -70,7 +70,7 @@ static int reader_main(void *arg)
 					return 1;
 }
 
-/* ---- who sends ---- */
+/* ---- the publisher ---- */
 
 /* The image is what the slot held before: filling it is the sensor's. */
 static int send_ours(void *ctx)

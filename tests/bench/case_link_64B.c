@@ -125,7 +125,7 @@ static int pings_ours(struct arena *a, struct end *e, int64_t *n, double *ret_ns
 	return 0;
 }
 
-/* Until one comes back. What is lost meanwhile nobody waits for. */
+/* Until a message comes back. Messages lost meanwhile are not waited for. */
 static int meet_ours(struct end *e, int64_t *n)
 {
 	for (unsigned i = 0; i < MEET_MS / 20; i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * link_clock_error: by how much simulated time differs on two machines, of which one follows the other, with 1 ms of delay each way in the
- * switch between them: the 99th percentile of a minute, looked at every millisecond. Both machines have one CLOCK_MONOTONIC here, and
- * one process has the clock pages of both: what they say of one moment is compared exactly. link_clock_stated: what the
- * follower itself says that it may be off by, the median of a question a second.
+ * link_clock_error: by how much simulated time differs on two machines, of which one follows the other, with 1 ms of
+ * delay each way in the switch between them: the 99th percentile of a minute, sampled every millisecond. Both machines
+ * share one CLOCK_MONOTONIC here, and one process maps the clock pages of both, so that their times are compared for
+ * exactly the same moment. link_clock_stated: the follower's own stated bound, the median of one query a second.
  */
 #include <jansson.h>
 #include <stdio.h>

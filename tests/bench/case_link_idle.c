@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * link_idle: bytes of data that leave a machine on whose simd a channel is busy (64 bytes, 1000 a second) while nobody on the other one
- * subscribes to it. Counted are packets that leave its device, as a packet socket there has them: of RTPS each DATA and DATA_FRAG, whole,
- * that no writer of discovery has sent. So what manifests and other machines' messages take would count, discovery, heartbeats and
- * acknowledgements do not: link_idle_wire is all bytes that leave, against as long a time before the channel was there. That the count
- * sees what it is to see is shown by a subscriber on the other machine in the end: without data then, it fails.
+ * link_idle: bytes of data that leave a machine with a busy channel (64 bytes, 1000 a second) while no client of the
+ * other machine subscribes to it. Counted are packets that leave its device, as a packet socket there has them: of RTPS
+ * each DATA and DATA_FRAG, whole, that no writer of discovery has sent. So what manifests and other machines' messages
+ * take would count, discovery, heartbeats and acknowledgements do not: link_idle_wire is all bytes that leave, against
+ * as long a time before the channel was there. A subscriber on the other machine at the end shows that the count works:
+ * without data then, the case fails.
  */
 #include <arpa/inet.h>
 #include <linux/if_ether.h>

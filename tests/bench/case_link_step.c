@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * link_step: an empty step of lock-step over two machines, one participant on each, as who drives the time host sees it, against a
- * ping-pong of plain Cyclone over the same network and eight futex hops between processes placed alike. link_step_8: the same over eight
- * machines against two. Machine i is on CPU i, as far as there are so many; between them is a bridge of the kernel.
+ * link_step: an empty step of lock-step over two machines, one participant on each, as the driver on the time host sees
+ * it, against a ping-pong of plain Cyclone over the same network and eight futex hops between processes placed alike.
+ * link_step_8: the same over eight machines against two. Machine i is on CPU i, as far as there are so many; between
+ * them is a bridge of the kernel.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -73,7 +74,7 @@ static int far_main(void *arg)
 		pause();
 }
 
-/* ---- who drives ---- */
+/* ---- the driver ---- */
 
 static int steps(struct arena *a, struct sim_driver *d)
 {

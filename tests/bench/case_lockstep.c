@@ -24,7 +24,7 @@ struct lockstep {
 	double rate;
 };
 
-/* ---- who publishes ---- */
+/* ---- the publisher ---- */
 
 static int publish(struct sim_publisher *const *p)
 {
@@ -59,7 +59,7 @@ static int sensor_main(void *arg)
 	return r < 0;
 }
 
-/* ---- who measures ---- */
+/* ---- the measuring driver ---- */
 
 static int driver_main(void *arg)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page_fps: frames a second of the web page's 3-D view while a cloud of 100 000 points comes at 10 Hz and somebody turns the view, in a headless
- * Chromium that draws with the processor; page_fps_still: nobody turns it, and a frame is drawn for each cloud. Skipped without node or
- * chromium.
+ * page_fps: frames a second of the web page's 3-D view while a cloud of 100 000 points arrives at 10 Hz and the view is
+ * being turned, in a headless Chromium that renders with the processor; page_fps_still: the view stands still, and a
+ * frame is drawn for each cloud. Skipped without node or chromium.
  */
 #include <math.h>
 #include <stdio.h>
@@ -76,7 +76,7 @@ static int clouds_main(void *arg)
 	return 0;
 }
 
-/* Pairs of turned and still: as many as runs. What the browser says goes to stderr. */
+/* Pairs of turned and still, one for each run. The browser's output goes to stderr. */
 static int look(unsigned port, unsigned runs, double seconds, struct bench_pair *turned, struct bench_pair *still)
 {
 	char command[256];

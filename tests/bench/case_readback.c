@@ -178,7 +178,7 @@ static int role(void *arg)
 	return result;
 }
 
-/* name: of what it is a result, and which back end. */
+/* name: of the measured scene, and which back end. */
 static void report(struct bench *b, const char *name, const struct scene *s, const char *unit, const char *against,
 		   enum bench_form form, const struct bench_pair *pairs, unsigned n, double bar)
 {

@@ -20,7 +20,7 @@ struct peers {
 
 #define PERIOD_NS (2 * NS_PER_MS)
 
-/* Publish, and take what has come. */
+/* Publishes, and takes the messages that have arrived. */
 static int turn(struct peers *a, int me, struct sim_publisher *pub, struct sim_subscriber *sub)
 {
 	const struct sim_message *msg;

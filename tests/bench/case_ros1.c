@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ros1_6MiB_latency, _rate, ros1_24MiB_latency, _rate: images from a publisher through simd and the ROS 1 bridge to a subscriber, against
- * the same bytes over a bare TCP connection to it. ros1_24MiB_roscpp: against roscpp's publisher. ros1_fanout: what the
- * bridge spends on a message of 6 MiB for each of 8 subscribers, against what it spends for one.
+ * ros1_6MiB_latency, _rate, ros1_24MiB_latency, _rate: images from a publisher through simd and the ROS 1 bridge to a
+ * subscriber, against the same bytes over a bare TCP connection to it. ros1_24MiB_roscpp: against roscpp's publisher.
+ * ros1_fanout: the bridge's cost of a message of 6 MiB for each of 8 subscribers, against its cost for one.
  */
 #include <stdio.h>
 

@@ -144,7 +144,7 @@ static int meet(struct bridge *b)
 	return 0;
 }
 
-/* What did not come counts as a second. */
+/* A message that has not arrived counts as a second. */
 static void slice(struct bridge *b, bool with_images, double *ret)
 {
 	struct beside *a = b->a;

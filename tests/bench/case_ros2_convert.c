@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cdr_pointcloud2, rgb_bgr: what a message costs whose layout changes on its way out, against a memcpy() of the result. One thread. */
+/*
+ * cdr_pointcloud2, rgb_bgr: cost of a message whose layout changes on its way out, against a memcpy() of the result.
+ * One thread.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ros2_idle: packets a second of a bridge that nobody reads, on a machine with one network and nothing set: what is sent on lo and on the network
- * together, beside the same bridge on loopback alone. ros2_idle_cpu: what its process uses of a CPU then. It has five topics and /clock. Threads: main
- * of each process, the plug-in's and Cyclone's.
+ * ros2_idle: packets a second of a bridge without readers, on a machine with one network and default settings: those
+ * sent on lo and on the network together, beside the same bridge on loopback alone. ros2_idle_cpu: its process's share
+ * of a CPU then. It has five topics and /clock. Threads: main of each process, the plug-in's and Cyclone's.
  */
 #include <inttypes.h>
 #include <sched.h>

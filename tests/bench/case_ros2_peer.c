@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ros2_default_peer_loss: images from the ROS 2 plug-in to best-effort readers with Cyclone's own settings, typed and in processes
- * of their own, as nodes of ROS are: what does not arrive, in percent, at worst over sizes and numbers of readers. _busy: with
- * a busy loop for each CPU; _reliable: from a reliable writer; _208k: to readers whose buffers are as large as a kernel allows that nobody
- * has tuned. Threads: main of each process, the plug-in's and Cyclone's.
+ * ros2_default_peer_loss: images from the ROS 2 plug-in to best-effort readers with Cyclone's own settings, typed and
+ * in processes of their own, as nodes of ROS are: lost images in percent, at worst over sizes and numbers of readers.
+ * _busy: with a busy loop for each CPU; _reliable: from a reliable writer; _208k: to readers with the largest buffers
+ * that an untuned kernel allows. Threads: main of each process, the plug-in's and Cyclone's.
  */
 #include <signal.h>
 #include <stdatomic.h>
@@ -111,7 +111,7 @@ static int writer_main(void *arg)
 	r = publish_for(p, &h, b, t, s, MEET_DUR_NS, true);
 	if (r < 0 || !all_came(p))
 		return 1;
-	mono_sleep_until(mono_now_ns() + NS_PER_S); /* what is still on its way */
+	mono_sleep_until(mono_now_ns() + NS_PER_S); /* messages still on their way */
 	for (unsigned i = 0; i < p->readers; i++)
 		atomic_store(&p->received[i], 0);
 	r = publish_for(p, &h, b, t, s, p->dur_ns, false);

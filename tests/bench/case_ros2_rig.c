@@ -151,7 +151,7 @@ static void open_all(struct side *s)
 		snprintf(text, sizeof(text), "{\"ros2\":{%s\"type\":\"%s\",\"reliability\":\"%s\",\"depth\":%d}}",
 			 s->rig->channels[i].options, s->rig->channels[i].ros,
 			 s->rig->reliable ? "reliable" : "best_effort",
-			 s->rig->channels[i].hz * 2); /* 2 s: what is lost is asked for after 100 ms and more */
+			 s->rig->channels[i].hz * 2); /* 2 s: a lost message is requested again after 100 ms and more */
 		s->topic[i] = host_open(&s->host, s->bridge, name, sim_type_builtin(s->rig->channels[i].type), text);
 		s->slot[i] = slot_of(&s->rig->channels[i], s->rig->height);
 	}
@@ -177,7 +177,7 @@ static int meet(struct side *s)
 			publish(s, i);
 			pace_us(20000);
 		}
-	moment_us(500000); /* what is still under way */
+	moment_us(500000); /* messages still on their way */
 	for (int i = 0; i < s->rig->n; i++) {
 		atomic_store(&s->rig->sent[i], 0);
 		atomic_store(&s->rig->received[i], 0);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* convert_bgra_rgb, convert_bgra_rgba, depth_f32_u16: what the one pass over an image that was read back costs, against a memcpy() of what is read. One thread. */
+/*
+ * convert_bgra_rgb, convert_bgra_rgba, depth_f32_u16: cost of the single pass over an image that was read back, against
+ * a memcpy() of its input. One thread.
+ */
 #include <stdlib.h>
 #include <string.h>
 

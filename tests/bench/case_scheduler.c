@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scheduler_scale: what a step costs where 1000 tasks are ready, against 10; a step does nothing but count. One worker, so that it is the
- * scheduler's work alone. A round: a task of the lowest priority notifies all others, of priorities 1 to 19; they run, highest first; then
- * it runs again. Its own steps count as steps. scheduler_scale_turns: of one priority, each puts itself back. scheduler_names: making and
- * ending a task where 1000 are made together, against 10: each name is looked for among all, and among 1000 that the configuration has.
+ * scheduler_scale: cost of a step where 1000 tasks are ready, against 10; a step only counts. One worker, so that only
+ * the scheduler's work is measured. A round: a task of the lowest priority notifies all others, of priorities 1 to 19;
+ * they run, highest first; then it runs again. Its own steps count as steps. scheduler_scale_turns: of one priority,
+ * each requeues itself. scheduler_names: making and ending a task where 1000 are made together, against 10: each name
+ * is looked for among all, and among 1000 that the configuration has.
  */
 #include <stdio.h>
 #include <stdlib.h>

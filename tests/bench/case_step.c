@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * step_*: one empty step of lock-step (a driver's advance, a participant's turn, both by way of simd) against four
- * bare futex hops between three processes placed alike: driver and participant on CPU 0, simd's part on CPU 1. stepclock_rate:
- * steps by command in a second, of a wall clock of which nobody takes note.
+ * step_*: one empty step of lock-step (a driver's advance, a participant's turn, both through simd) against four bare
+ * futex hops between three processes placed alike: driver and participant on CPU 0, simd's part on CPU 1.
+ * stepclock_rate: steps by command in a second, of a wall clock without subscribers.
  */
 #include <sched.h>
 #include <signal.h>
@@ -112,8 +112,8 @@ static int measure_one(struct sim_driver *d)
 /* ---- sixteen of equal rank ---- */
 
 /*
- * The bare coordinator: the same packets on the same kind of sockets and nothing else. It asks one after the other for
- * their answers, in the order in which they were told: no look at who is ready costs it a call.
+ * The bare coordinator: the same packets on the same kind of sockets and nothing else. It reads the answers in the
+ * order in which it has sent the turns, so that it needs no poll().
  */
 struct coordinator {
 	int driver[2];           /* ours, its */
@@ -247,7 +247,7 @@ static int commands_run(struct sim_client *c, unsigned count, double *ret_per_s)
 	return r;
 }
 
-/* Nobody takes part, nobody watches: each ends as soon as time has moved. */
+/* Without participants and subscribers: each ends as soon as time has moved. */
 static int measure_commands(struct sim_client *c)
 {
 	unsigned n = bench_runs(bench, 5), count = bench->smoke ? 20 : 5000;

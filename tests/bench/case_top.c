@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * top_cost: the processor time of `simctl top` on a terminal, in percent of a core, with 50 channels at 20 Hz; top_simd_cost: what simd's
- * rises by meanwhile, as it is what answers.
+ * top_cost: the processor time of `simctl top` on a terminal, in percent of a core, with 50 channels at 20 Hz;
+ * top_simd_cost: the increase of simd's own meanwhile, as it answers the requests.
  */
 #include <poll.h>
 #include <pty.h>
@@ -64,7 +64,7 @@ static pid_t start_top(const struct bench *b, int *ret_terminal)
 	_exit(127);
 }
 
-/* The terminal's other end: reads what is drawn, for so long. Bytes. */
+/* The terminal's other end: reads the output for so long. Returns its bytes. */
 static size_t look(int terminal, int64_t dur_ns)
 {
 	int64_t end = mono_now_ns() + dur_ns, left;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch_cost: the processor time of simd and a publisher for each message while ten clients watch all of it, against one. watch_idle: the same
- * with the bridge of foxglove there and nobody watching, against a rig without it; watch_idle_bridge: what its process takes then, in
- * percent of a core. simd and the publisher are on CPU 0, bridges and clients on CPU 1, so that one does not empty the other's cache.
- * watch_stalled: what the bridge's process grows by at most while a client that watches images stands still.
+ * watch_cost: the processor time of simd and a publisher for each message while ten clients watch all of it, against
+ * one. watch_idle: the same with a foxglove bridge without clients, against a rig without it; watch_idle_bridge: its
+ * process's share of a core then, in percent. simd and the publisher are on CPU 0, bridges and clients on CPU 1, so
+ * that one does not empty the other's cache. watch_stalled: the most that the bridge's process grows while a client
+ * that watches images does not read.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -112,7 +113,7 @@ static int run_cost(struct bench *b, struct watch_load *l, struct crowd *x, unsi
 	return r;
 }
 
-/* ---- nobody watches ---- */
+/* ---- without watching clients ---- */
 
 struct idle {
 	double cost_us, bridge_percent;

@@ -27,7 +27,7 @@
 #include "world_original.h"
 #include "world_server.h"
 
-/* A directory of keys for it and for who loads it; an earlier run's will do. */
+/* A directory of keys for the server and the clients; an earlier run's will do. */
 static int make_keys(const struct bench *b, char ret[BENCH_PATH + 16])
 {
 	char program[BENCH_PATH + 16];
@@ -46,7 +46,7 @@ static int make_keys(const struct bench *b, char ret[BENCH_PATH + 16])
 	return bench_wait(pid) == 0 ? 0 : -EIO;
 }
 
-/* One server, one process of clients. objects: what the one who decodes is to see. */
+/* One server, one process of clients. objects: the number that the decoding client is to see. */
 static int measure_load(struct bench *b, struct load *l, const char *step, const char *pace, int64_t dur_ns,
 			uint64_t objects, struct world_measured *ret)
 {

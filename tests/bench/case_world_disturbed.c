@@ -16,7 +16,7 @@
 #include "timeutil.h"
 #include "world_server.h"
 
-/* ---- who is stopped ---- */
+/* ---- stopped clients ---- */
 
 /* Measures once more, unless that has failed before, and ends all. */
 static int measure_disturbed(int r, struct load *l, int64_t dur_ns, const pid_t pid[2], struct world_server *s,
@@ -57,9 +57,9 @@ static int measure_stalled(struct bench *b, struct load *l, int64_t dur_ns, stru
 	return measure_disturbed(r, l, dur_ns, pid, &s, ret);
 }
 
-/* ---- whoever never says Done ---- */
+/* ---- clients that never send Done ---- */
 
-#define SLOW      8 /* that stay until they are put out, */
+#define SLOW      8 /* that stay until they are dropped, */
 #define QUICK     8 /* and that go after */
 #define QUICK_MS  12
 #define STRANGERS (SLOW + QUICK)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A chain of three processes over futexes: ends on CPU 0, the middle on CPU 1. It is the floor of whatever goes from
- * one process through simd to another and, for a whole cycle, back. Thread: the caller's, as one end.
+ * A chain of three processes over futexes: ends on CPU 0, the middle on CPU 1. It is the lower bound for anything that
+ * goes from one process through simd to another and, for a whole cycle, back. Thread: the caller's, as one end.
  */
 #ifndef CHAIN_H
 #define CHAIN_H

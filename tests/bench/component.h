@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What cases of nodes and components share. In a role: what cannot be done ends it, with a sentence. */
+/* Shared by the cases of nodes and components. In a role an error ends the process, with an error text. */
 #ifndef BENCH_COMPONENT_H
 #define BENCH_COMPONENT_H
 

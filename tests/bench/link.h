@@ -23,7 +23,7 @@ enum link_mode {
 };
 
 struct link_arena {
-	_Atomic uint32_t command; /* bumped by the orchestrator, who then rings */
+	_Atomic uint32_t command; /* bumped by the orchestrator, which then rings */
 	uint32_t bell;
 	_Atomic uint32_t done[2]; /* commands finished: sender, receiver */
 	_Atomic int failed;

@@ -21,8 +21,8 @@ struct rig {
 };
 
 /*
- * fn in a process of its own, where n machines are; whatever it returns or however it fails, they end with it. Stops the simd that
- * cases usually find. Returns 0; 1: there can be no machines here, which is said; -EIO: it failed, which is said too.
+ * Runs fn in a process of its own, with n machines; they end with it in any case. Stops the simd that cases usually
+ * find. Returns 0; 1 (with a message) if there can be no machines here; -EIO (with a message) on failure.
  */
 int rig_run(struct bench *b, unsigned n, int (*fn)(struct rig *r), void *arg);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See pings.h. Threads: who pings, and Cyclone's. */
+/* See pings.h. Threads: the pinging one, and Cyclone's. */
 #include "pings.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ping-pongs between two processes, one message at a time: who pings waits until the pong is there. And one of two plain Cyclone
- * programs, with typed samples of 64 bytes and listeners, as a reference. One of each a process. Thread: who pings.
+ * Ping-pongs between two processes, one message at a time: the pinging process waits for each pong. And one of two
+ * plain Cyclone programs, with typed samples of 64 bytes and listeners, as a reference. One of each a process. Thread:
+ * the pinging one.
  */
 #ifndef PINGS_H
 #define PINGS_H

@@ -18,7 +18,10 @@ struct scene {
 	unsigned ahead; /* pictures that are drawn before the first has arrived, when it goes as fast as it can */
 	int (*init)(struct sim_readback_options *o); /* its back end */
 	void (*draw)(unsigned i);                    /* into picture i of the ring; submitted, not waited for */
-	/* The same, and then into memory of its own that nobody reads; sleeps until what came SCENE_RING frames before is there. */
+	/*
+	 * The same, and then into memory of its own without a reader; sleeps until the frame SCENE_RING frames before
+	 * is there.
+	 */
 	int (*bare)(unsigned frame);
 	void (*source)(unsigned i, struct sim_readback_source *s);
 	void (*finish)(void);

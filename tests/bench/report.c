@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statistics, what is printed, and build/bench.json. Thread: main. */
+/* Statistics, printed output, and build/bench.json. Thread: main. */
 #include "bench.h"
 
 #include <jansson.h>

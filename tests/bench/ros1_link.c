@@ -50,7 +50,7 @@ static unsigned await_topic(struct fake_master *m, const char *topic)
 	return fake_request_topic(m, topic);
 }
 
-/* The first one, in whose process the masters are, tells the others where TCPROS is. */
+/* The first one, whose process has the masters, gives the others the port of TCPROS. */
 static int connect_first(struct role *r, int fd[SOCKETS])
 {
 	static struct fake_master ours, theirs;

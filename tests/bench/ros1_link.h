@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Images to subscribers of ROS 1 on bare sockets, of 6 and 24 MiB: from a publisher through simd and the ROS 1 bridge, from a program that
- * writes the same bytes to a TCP connection, and from one of roscpp. One process each: those that send on CPU 0, with simd and the
- * bridge, the subscribers on CPU 1.
+ * Images to subscribers of ROS 1 on bare sockets, of 6 and 24 MiB: from a publisher through simd and the ROS 1 bridge,
+ * from a program that writes the same bytes to a TCP connection, and from one of roscpp. One process each: the senders
+ * on CPU 0, with simd and the bridge, the subscribers on CPU 1.
  */
 #ifndef ROS1_LINK_H
 #define ROS1_LINK_H

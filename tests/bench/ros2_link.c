@@ -39,7 +39,7 @@
 #define END   "</Domain></CycloneDDS>"
 
 struct ros2_arena {
-	_Atomic uint32_t command[ROS2_ALL]; /* bumped by the orchestrator; `count` says what for */
+	_Atomic uint32_t command[ROS2_ALL]; /* bumped by the orchestrator; the meaning is in `count` */
 	_Atomic uint32_t done;              /* commands that are finished */
 	_Atomic uint32_t ready;             /* processes */
 	_Atomic int failed;
@@ -268,7 +268,7 @@ static _Thread_local struct {
 
 typedef ssize_t sendmsg_fn(int fd, const struct msghdr *m, int flags);
 
-/* Stands before the C library's, for Cyclone too: what it sends on the writing thread, to one reader. */
+/* Replaces the C library's function, for Cyclone too: packets sent on the writing thread, to one reader. */
 __attribute__((visibility("default"), used)) ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 {
 	static sendmsg_fn *next;

@@ -78,7 +78,7 @@ static int start_simd(struct bench *b, const char *rigs)
 	if (write_config(b, config, rigs) < 0)
 		return -1;
 	b->simd_pid = spawn_simd(b, config);
-	while (bench_call(b, "io.simd.Control.GetInfo", "{}", NULL) < 0) { /* its readiness is what is waited for */
+	while (bench_call(b, "io.simd.Control.GetInfo", "{}", NULL) < 0) { /* the loop waits for its readiness */
 		if (mono_now_ns() > end || waitpid(b->simd_pid, NULL, WNOHANG) > 0) {
 			fprintf(stderr, "bench: simd does not answer: %s\n", sim_why());
 			return -1;

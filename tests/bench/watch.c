@@ -90,7 +90,7 @@ static int say(struct watcher *w, unsigned opcode, const void *data, size_t n)
 	return send(w->fd, frame, n, MSG_NOSIGNAL) == (ssize_t)n ? 0 : -EIO;
 }
 
-/* The answer, byte by byte: what comes behind it is not its. */
+/* The answer, byte by byte: later bytes are not part of it. */
 static bool is_upgraded(int fd)
 {
 	char text[2048] = "";
@@ -222,7 +222,7 @@ static int on_text(struct watcher *w)
 	return r;
 }
 
-/* Of the server: a whole ping would have to be answered; none comes to one that reads. */
+/* From the server: a whole ping would have to be answered; a client that reads gets none. */
 static int on_control(struct watcher *w)
 {
 	if (w->opcode == 8)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the cases about people who look share: the bridge of foxglove, a client on a bare socket that throws away what it gets, and something to
- * look at. Threads: one a process.
+ * Shared by the cases of watching clients: the bridge of foxglove, a client on a bare socket that discards its data,
+ * and channels to watch. Threads: one a process.
  */
 #ifndef BENCH_WATCH_H
 #define BENCH_WATCH_H

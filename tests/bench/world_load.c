@@ -39,7 +39,7 @@ struct client {
 
 static uint8_t scratch[1 << 18], plain[1 << 14];
 
-/* ---- what a client says ---- */
+/* ---- the client's messages ---- */
 
 /* It swings about its place, so it never moves as was predicted. */
 static int put_object(struct client *c, unsigned number)
@@ -151,7 +151,7 @@ static int flush(struct client *c)
 	return 0;
 }
 
-/* ---- what it hears ---- */
+/* ---- received frames ---- */
 
 static void count(struct client *c)
 {

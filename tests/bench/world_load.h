@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many clients of a world in one process: each says its objects and Done with every heartbeat, and passes over what it is sent but for that. So the process
- * costs little beside the server that is measured. One more client sees everything, and decodes it. Thread: one, that of the role.
+ * Many clients of a world in one process: each sends its objects and Done with every heartbeat, and skips all other
+ * data that it gets, so that the process costs little beside the server that is measured. One more client sees
+ * everything, and decodes it. Thread: one, that of the role.
  */
 #ifndef BENCH_WORLD_LOAD_H
 #define BENCH_WORLD_LOAD_H
@@ -29,7 +30,7 @@ struct load_counters {
 	_Atomic uint32_t
 		window; /* one more when a window begins: what a world lost while it was filled counts in none */
 	_Atomic uint64_t bytes, ended;
-	_Atomic uint64_t seen, stale; /* objects that the one who decodes sees; sections that it had to ask for again */
+	_Atomic uint64_t seen, stale; /* objects that the decoding client sees; sections that it had to request again */
 };
 
 struct load {

@@ -197,7 +197,7 @@ static int epoll_of(const int *fds, unsigned n)
 	return epoll_fd;
 }
 
-/* Reads what there is, up to size of each in all; counts whom that makes whole. */
+/* Reads the available data, up to size of each in all; counts the clients whose message is complete then. */
 static unsigned gather(int epoll_fd, const int *fds, size_t *got, size_t size, uint8_t *buffer)
 {
 	struct epoll_event e[64];

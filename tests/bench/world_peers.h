@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clients of TR-2016-06 as its ChClient was: each writes a byte and then 361, without NODELAY, a thousand times a second, and another thread of it reads what
- * comes. And the plainest server for them, as the original was: a thread for each, one map of bodies, each reply written as it goes. Roles for bench_fork().
+ * Clients as TR-2016-06's ChClient was: each writes a byte and then 361, without NODELAY, a thousand times a second,
+ * and another thread of it reads the replies. And the simplest server for them, as the original was: a thread for each,
+ * one map of bodies, each reply written at once. Roles for bench_fork().
  */
 #ifndef BENCH_WORLD_PEERS_H
 #define BENCH_WORLD_PEERS_H

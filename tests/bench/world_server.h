@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim-world in a process of its own, on CPU 0, and what those who load it (world_load.h) have of it. Thread: the orchestrator's. */
+/*
+ * sim-world in a process of its own, on CPU 0, and its interface to the load generators (world_load.h). Thread: the
+ * orchestrator's.
+ */
 #ifndef BENCH_WORLD_SERVER_H
 #define BENCH_WORLD_SERVER_H
 

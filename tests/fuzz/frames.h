@@ -19,7 +19,10 @@ struct frames {
 	void (*read)(const uint8_t *message, size_t len);
 };
 
-/* Reads the messages of what has come. Returns where the first frame that is not whole begins; size + 1: nothing can follow. */
+/*
+ * Reads the messages in the received bytes. Returns where the first incomplete frame begins; size + 1: nothing can
+ * follow.
+ */
 static inline size_t frames_read(const struct frames *fs, const uint8_t *data, size_t size)
 {
 	struct frame f;

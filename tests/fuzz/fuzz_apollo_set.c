@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A user's set of definitions. What is accepted of it is read once more, and then accepted whole, without a sentence. Thread: one.
+ * A user's set of definitions. The accepted part is read once more, and is then accepted as a whole, without an error
+ * text. Thread: one.
  */
 #include <stdint.h>
 #include <stdlib.h>

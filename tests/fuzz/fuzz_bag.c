@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A .bag of whoever recorded it, by its index and without: see log_fuzz.h. */
+/* Any .bag file, read with and without its index: see log_fuzz.h. */
 #include "log_fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Channels of logs on their way into simd. Two bytes choose encoding and type; of a type of the file's alone its definition comes next, up to
- * a NUL; the rest is a message. What is taken must be a sound body of its type, and its frame a string. Thread: one.
+ * Channels of logs on their way into simd. Two bytes choose encoding and type; for a type that only the file defines
+ * its definition follows, up to a NUL; the rest is a message. An accepted message is a valid body of its type, and its
+ * frame a string. Thread: one.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 _Static_assert(WIRE_ABI < 10, "a digit");
 
-/* What the corpus holds opens sessions of whatever version this is. */
+/* Sessions in the corpus are opened with the current version. */
 static void set_abi(char *text, size_t size)
 {
 	static const char key[] = "\"abi\":";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a cyber_bridge may send: frames.h; messages of Apollo's in protobuf are read as all that may come in, of either release.
- * Thread: one.
+ * Any data from a cyber_bridge: frames.h; messages of Apollo's in protobuf are read as all inbound types, of either
+ * release. Thread: one.
  */
 #include "tools/bridge/convert/apollo_in.h"
 #include "frames.h"

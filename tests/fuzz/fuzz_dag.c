@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A DAG file or a configuration of anybody's, in either syntax: what is taken keeps to its bounds, what is not has a sentence. Thread: one. */
+/*
+ * Any DAG file or configuration, in either syntax: an accepted one keeps to its bounds, a rejected one has an error
+ * text. Thread: one.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conditions and texts of `simctl echo`: whatever they are, they are refused with a sentence, or answer for a message that is whole and for one that is not. */
+/*
+ * Any conditions and texts of `simctl echo`: each is rejected with an error text, or evaluated on a complete message
+ * and on a truncated one.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

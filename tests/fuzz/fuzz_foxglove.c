@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a client of the foxglove bridge may say: the first byte says whether it may change things, then one message after the other, each
- * 't' or 'b', two bytes of its length, its bytes. All answers must be JSON, and nothing may be left that waits. Thread: one.
+ * Any messages of a client of the foxglove bridge: the first byte says whether it has write access, then one message
+ * after the other, each 't' or 'b', two bytes of its length, its bytes. All answers must be JSON, and no request may
+ * stay pending. Thread: one.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -61,7 +62,7 @@ static const struct sim_bridge_host host = {
 	.abi = SIM_BRIDGE_ABI, .size = sizeof(host), .log = on_log, .publish = on_publish, .call = on_call
 };
 
-/* Who sends, and who asks simd, is not here. */
+/* The threads that send, and that call simd, are missing here. */
 void foxglove_server_wake(struct sim_bridge *b)
 {
 	(void)b;
@@ -153,7 +154,7 @@ static struct sim_bridge *bridge(void)
 
 static void say(struct client *c, char kind, const uint8_t *data, size_t n)
 {
-	uint8_t *copy = malloc(n ? n : 1); /* of its own size: what is read behind it is seen */
+	uint8_t *copy = malloc(n ? n : 1); /* of its own size: a sanitizer sees a read behind it */
 
 	memcpy(copy, data, n);
 	if (kind == 't')

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as the body of a message of any type, said field by field; and any bytes as such a message that comes in. The first
- * byte picks the direction, eight more the type, the rest is what a peer wrote. Thread: one.
+ * Any bytes as the body of a message of any type, encoded field by field; and any bytes as such a message that comes
+ * in. The first byte picks the direction, the next eight the type, the rest is the peer's data. Thread: one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What the rules of bodies allow is said, and what they refuse is not; the one exception are times that ROS cannot say. */
+/*
+ * Bodies that the rules allow are encoded, and those that they refuse are not; the one exception are times that ROS
+ * cannot express.
+ */
 static void out(const struct sim_type *t, enum wire_format format, const uint8_t *data, size_t size)
 {
 	uint8_t *body = malloc(size ? size : 1); /* exactly as long as it says */

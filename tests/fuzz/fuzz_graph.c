@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples of ros_discovery_info as anybody may send them. What is taken is of one form, and its name can be logged. Thread: one. */
+/* Any samples of ros_discovery_info. An accepted name is in canonical form, and can be logged. Thread: one. */
 #include <stdlib.h>
 #include <string.h>
 

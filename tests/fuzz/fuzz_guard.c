@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Host, Origin and token of a request to the foxglove bridge, and where it listens: four lines. What is let in must be what the rules say, told
- * here in another way: an origin that the rig does not name ends in a host of this machine or in the Host itself. Thread: one.
+ * Host, Origin and token of a request to the foxglove bridge, and its listening address: four lines. A request is
+ * accepted only as the rules allow, written here a second time: an origin that the rig does not name ends in a host of
+ * this machine or in the Host itself. Thread: one.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static bool ends_here(const char *origin, const char *host)
 	n = strcspn(at, ":");
 	return strcasecmp(at, host) == 0 || (n == 9 && strncasecmp(at, "localhost", 9) == 0) ||
 	       strncmp(at, "127.", 4) == 0 || *at == '[' ||
-	       strchr(at, ':'); /* addresses of version 6 are told by inet_pton alone */
+	       strchr(at, ':'); /* addresses of version 6 are left to inet_pton */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

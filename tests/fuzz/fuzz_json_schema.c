@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A channel of JSON of somebody else's log: up to the first NUL the name of its schema, up to the second one the schema, and then messages,
- * each up to a NUL. What is taken must be a sound body of its type; a type that is made has a schema of its own, which makes it again. Thread: one.
+ * A JSON channel of a log: up to the first NUL the name of its schema, up to the second one the schema, and then
+ * messages, each up to a NUL. An accepted message is a valid body of its type; a type made from the schema has a schema
+ * of its own, from which the same type can be made. Thread: one.
  */
 #include <stdlib.h>
 #include <string.h>

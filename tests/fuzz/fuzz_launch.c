@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A launch file of anybody's: what is taken keeps to its bounds, what is not has a sentence. Thread: one. */
+/* Any launch file: an accepted one keeps to its bounds, a rejected one has an error text. Thread: one. */
 #include <stdint.h>
 #include <stdlib.h>
 

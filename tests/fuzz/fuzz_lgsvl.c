@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an lgsvl_bridge may send: frames.h; messages in its positional form are read as the commands that may come in. Thread: one.
+ * Any data from an lgsvl_bridge: frames.h; messages in its positional form are read as the inbound commands. Thread:
+ * one.
  */
 #include "tools/bridge/convert/map_in.h"
 #include "frames.h"

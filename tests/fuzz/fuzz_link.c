@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What another machine may send over a link: the first byte says what it is taken for, a blob, a manifest or a call. What is taken lies
- * within its bytes, and writes back to what reads the same. Thread: one.
+ * Anything another machine may send over a link: the first byte says whether it is read as a blob, a manifest or a
+ * call. Accepted data lies within its bytes, and when written again it reads as the same. Thread: one.
  */
 #include <stdlib.h>
 #include <string.h>

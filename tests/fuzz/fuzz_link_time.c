@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages about time as any peer may send them: read, written again the same, and given to a time host and to a follower, which are
- * then asked for their steps. Blocks of the input: two bytes of length, one that chooses what happens, the message. Thread: one.
+ * Any messages about time from a peer: read, written again the same, and given to a time host and to a follower, whose
+ * steps are then requested. Blocks of the input: two bytes of length, one that chooses the action, the message. Thread:
+ * one.
  */
 #include <stdlib.h>
 #include <string.h>

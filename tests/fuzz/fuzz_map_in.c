@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Foreign messages that come in: the first byte chooses mapping and format, the rest is the message. Whatever is taken must be
- * a sound body of our type. Thread: one.
+ * Foreign messages that come in: the first byte chooses mapping and format, the rest is the message. An accepted
+ * message is a valid body of our type. Thread: one.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as an MCAP file: opened and read in each way; what comes out is counted and in bounds. */
+/* Any bytes as an MCAP file: opened and read in each way; the messages read are counted and within bounds. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as the body of a message: the first byte picks the type, the rest is what a peer wrote. */
+/* Any bytes as the body of a message: the first byte picks the type, the rest is the peer's data. */
 #include <stdlib.h>
 #include <string.h>
 

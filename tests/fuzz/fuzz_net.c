@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A network of SUMO as any file may be: what is taken keeps to its bounds, and becomes triangles in time. Thread: one. */
+/*
+ * Any file as a SUMO network: an accepted one keeps to its bounds, and is turned into triangles in bounded time.
+ * Thread: one.
+ */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a packed message: refused, or unpacked, and what comes out packs into the same message again. */
+/* Any bytes as a packed message: refused, or unpacked into a message that packs into the same bytes again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (n > (int64_t)size)
 		abort();
-	message = malloc(n > 0 ? (size_t)n : 1); /* of exactly its size: a sanitizer sees what goes beyond */
+	message = malloc(n > 0 ? (size_t)n : 1); /* of exactly its size: a sanitizer sees an access beyond */
 	if (!message || (pack_decode(message, data, size) == 0) != (n >= 0))
 		abort();
 	if (n >= 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests of anybody's to the parameters of a node, a line each: 'g', 's' or 'l' (get, set, list), and the request as JSON. What is
- * answered is a message, and fits; what a parameter is stays of its type, within its bounds, and UTF-8; what is refused has a
- * sentence. Thread: one.
+ * Any requests to the parameters of a node, one a line: 'g', 's' or 'l' (get, set, list), and the request as JSON. The
+ * answer is a message, and fits; the value of a parameter keeps its type, its bounds, and valid UTF-8; a refusal has an
+ * error text. Thread: one.
  */
 #include <math.h>
 #include <stdint.h>

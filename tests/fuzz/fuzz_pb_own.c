@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A type of ours as protobuf, from a peer; the first byte chooses which. Whatever is taken is a sound body, and said again it
- * reads back. Thread: one.
+ * A type of ours as protobuf, from a peer; the first byte chooses the type. An accepted message is a valid body, and
+ * reads back after it is encoded again. Thread: one.
  */
 #include "named.h"
 

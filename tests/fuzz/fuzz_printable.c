@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as foreign text: what comes out is fit to be shown, also in JSON, which reads back; the first byte is the room. Thread: one. */
+/*
+ * Any bytes as foreign text: the result is printable, also within JSON, which reads back; the first byte is the size of
+ * the buffer. Thread: one.
+ */
 #include "printable.h"
 
 #include <jansson.h>

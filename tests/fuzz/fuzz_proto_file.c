@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A .proto file of a user's. What is made of it is a plain file, and the same the next time; what is refused is so with its line. Thread: one. */
+/*
+ * A user's .proto file. The result is a plain file, and the same the next time; a rejection names the line. Thread:
+ * one.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

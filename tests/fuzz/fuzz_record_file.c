@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Apollo's .record of whoever recorded it, by its index and without: see log_fuzz.h. */
+/* Any Apollo .record file, read with and without its index: see log_fuzz.h. */
 #include "log_fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

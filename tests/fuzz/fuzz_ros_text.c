@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any text as the definition of a ROS message: the first byte picks flavour and name. What is taken reads again from its canonical form, and the type that is made of it
- * goes out under the same sum.
+ * Any text as the definition of a ROS message: the first byte picks flavour and name. An accepted definition reads
+ * again from its canonical form, and the type that is made of it is sent with the same sum.
  */
 #include <stdlib.h>
 #include <string.h>

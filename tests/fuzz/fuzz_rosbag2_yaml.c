@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A metadata.yaml of whoever recorded with rosbag2. Thread: one. */
+/* Any metadata.yaml of rosbag2. Thread: one. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

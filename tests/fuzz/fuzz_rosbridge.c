@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a rosbridge server may say, JSON or CBOR: messages of a topic that comes in, requests, answers, statuses, fragments. The first byte says
- * which of both, the rest are messages, each ended by a zero byte (JSON) or alone (CBOR). Thread: one.
+ * Any messages of a rosbridge server, JSON or CBOR: messages of an inbound topic, requests, answers, statuses,
+ * fragments. The first byte says which of both, the rest are messages, each ended by a zero byte (JSON) or alone
+ * (CBOR). Thread: one.
  */
 #include <stdarg.h>
 #include <stdint.h>
@@ -54,7 +55,7 @@ static const struct sim_bridge_host host = {
 	.abi = SIM_BRIDGE_ABI, .size = sizeof(host), .log = on_log, .publish = on_publish, .answer = on_answer
 };
 
-/* Who sends is not here. */
+/* The sending thread is missing here. */
 void rosbridge_link_wake(struct sim_bridge *b)
 {
 	(void)b;
@@ -104,7 +105,7 @@ static struct sim_bridge *bridge(void)
 	pthread_mutex_init(&b->context_lock, NULL);
 	pthread_mutex_init(&b->sim_time.lock, NULL);
 	pthread_cond_init(&b->sim_time.changed, NULL);
-	b->sim_time.on = true; /* nobody is driven */
+	b->sim_time.on = true; /* no clock is driven */
 	named_reader_init(&b->reader);
 	open_in(b, "/a", "lgsvl_msgs/VehicleControlData", COMPRESSION_NONE);
 	open_in(b, "/a", "lgsvl_msgs/Detection3DArray", COMPRESSION_CBOR);
@@ -124,7 +125,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		char *copy;
 
 		n = end ? (size_t)(end - data) - at : size - at;
-		copy = malloc(n ? n : 1); /* of its own size: what is read behind it is seen */
+		copy = malloc(n ? n : 1); /* of its own size: a sanitizer sees a read behind it */
 		memcpy(copy, data + at, n);
 		rosbridge_take(b, copy, n, binary);
 		free(copy);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests to services as they come from ROS, 2 and 1: the first byte chooses the type, the rest is what a peer sent. What is taken is
- * a sound body, and can be answered; of ROS 1 with as many bytes. Thread: one.
+ * Requests to services from ROS 2 and ROS 1: the first byte chooses the type, the rest is the peer's data. An accepted
+ * request is a valid body, and can be answered; in ROS 1 with as many bytes. Thread: one.
  */
 #include <stdlib.h>
 

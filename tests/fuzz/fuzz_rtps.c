@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inline QoS and packets of RTPS as any peer may send them. The first byte chooses: a list of parameters, in either byte order; a
- * packet that comes in; a packet that goes out, in pieces. Nothing is read beyond its end, and what goes out is what was
- * there with whole blocks put in. Thread: one.
+ * Any inline QoS and RTPS packets from a peer. The first byte chooses: a list of parameters, in either byte order; an
+ * incoming packet; an outgoing packet, in pieces. Nothing is read beyond its end, and an outgoing packet is the
+ * original with whole blocks inserted. Thread: one.
  */
 #include <stdlib.h>
 #include <string.h>

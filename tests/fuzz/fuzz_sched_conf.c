@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A scheduler's configuration of anybody's: what is taken keeps to its bounds, what is not has a sentence. Thread: one. */
+/* Any scheduler configuration: an accepted one keeps to its bounds, a rejected one has an error text. Thread: one. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Headers of TCPROS as any peer may send them: fields lie in the header, and what is written of them is the header. Thread: one. */
+/*
+ * Any TCPROS headers from a peer: the fields lie within the header, and written again they are the header. Thread: one.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TraCI answers. The first byte picks what the rest is read as: 0 the answer to a step, 1 a status and a
- * subscription, 2 any commands, 3 the answer to a get. What is handed out is touched, so that a
- * sanitizer sees a pointer that leads outside. The corpus was recorded from SUMO 1.15. Thread: one.
+ * TraCI answers. The first byte picks how the rest is read: 0 the answer to a step, 1 a status and a subscription, 2
+ * any commands, 3 the answer to a get. All returned data is read, so that a sanitizer sees a pointer that leads
+ * outside. The corpus was recorded from SUMO 1.15. Thread: one.
  */
 #include <stdlib.h>
 #include <string.h>

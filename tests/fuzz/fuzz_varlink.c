@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The control protocol's framing against any stream, cut into pieces whose sizes, and the descriptors that come with them, the
- * input chooses: a client's end, which takes descriptors, and a server's, which does not. None is left open. Thread: one.
+ * The control protocol's framing on any stream, cut into pieces; the input chooses their sizes and the descriptors that
+ * come with them. Read by a client, which accepts descriptors, and by a server, which does not. No descriptor stays
+ * open. Thread: one.
  */
 #include "err.h"
 #include "fd.h"

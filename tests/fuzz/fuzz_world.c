@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as a Section frame of the world's protocol: refused, or a section that, encoded again against the same base, decodes to itself. The
- * first byte says which base: none, or one of three of this program's.
+ * Any bytes as a Section frame of the world's protocol: refused, or a section that, encoded again against the same
+ * base, decodes to itself. The first byte chooses the base: none, or one of three that this program has.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size)
 		return 0;
 	base = data[0] % (N_BASES + 1) ? bases[data[0] % (N_BASES + 1) - 1] : NULL;
-	frame = malloc(size); /* of its size: a sanitizer sees what goes beyond */
+	frame = malloc(size); /* of its size: a sanitizer sees an access beyond */
 	must(frame != NULL);
 	memcpy(frame, data + 1, size - 1);
 	r = section_decode(frame, size - 1, base, &s);

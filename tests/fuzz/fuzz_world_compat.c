@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What two clients of TR-2016-06 send, in pieces: a byte (bit 0: whose; bit 1: it reads what waits for it; the rest: milliseconds that pass), how long (two bytes),
- * the bytes. What each is sent are its number, codes, and messages of 361 bytes that can be read; what waits has a bound; and all memory comes back. The same bytes as a
- * file of fields, too.
+ * Any data from two clients of TR-2016-06, in pieces: a byte (bit 0: which client; bit 1: it reads the data that waits
+ * for it; the rest: milliseconds that pass), the length (two bytes), the bytes. Each client is sent only its number,
+ * codes, and readable messages of 361 bytes; the data that waits is bounded; and all memory is freed. The same bytes
+ * are also read as a file of fields.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a peer who has the keys says in its datagrams: a byte (bit 0: to the server or the client; bit 1: as it is, not sealed; the rest: milliseconds that
- * pass), a length (two bytes), the plain text. The bounds hold, acks and losses are of tags that were sent, and all memory comes back.
+ * Any datagrams from a peer that has the keys: a byte (bit 0: to the server or the client; bit 1: sent as it is, not
+ * sealed; the rest: milliseconds that pass), a length (two bytes), the plain text. The bounds hold, only tags that were
+ * sent are acknowledged or reported lost, and all memory is freed.
  */
 #include <stdint.h>
 #include <stdlib.h>

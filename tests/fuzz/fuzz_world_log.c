@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An input log of sim-world whose hashes are right: records as a length (two bytes), a kind, contents; of those with a connection its number is small, as
- * the table of them is as long as the highest. It is replayed or refused with a sentence, and all memory comes back.
+ * An input log of sim-world with correct hashes: records as a length (two bytes), a kind, contents; a record with a
+ * connection has a small number, as the table of connections is as long as the highest. It is replayed or refused with
+ * an error text, and all memory is freed.
  */
 #include <stdint.h>
 #include <stdlib.h>

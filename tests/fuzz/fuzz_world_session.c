@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What two clients send to a world, in pieces: whose (a byte, its low bit), how long (two bytes), the bytes. The first one has said Hello
- * already. Nothing of it hurts the world or the other; what each is sent are frames; and all memory comes back.
+ * Any data that two clients send to a world, in pieces: which client (a byte, its low bit), the length (two bytes), the
+ * bytes. The first client has already sent Hello. Nothing harms the world or the other client; each client is sent
+ * valid frames; and all memory is freed.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a world's server sends to a client, from the first byte on: nothing of it hurts the client, which puts and asks meanwhile; and all memory comes
- * back. The first byte says how many are read at once.
+ * Any data from a world's server to a client, from the first byte on: nothing harms the client, which puts objects and
+ * sends requests meanwhile; and all memory is freed. The first byte says how many bytes are read at once.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a stranger sends where TLS is expected: bit 0 of the first byte: to a server or to a client, the rest of it how long the pieces are that it comes in. It
- * never opens, what is answered is bounded, and after an error nothing more is taken.
+ * Any bytes from a stranger where TLS is expected: bit 0 of the first byte chooses a server or a client, its other bits
+ * the length of the pieces. The connection never opens, the answer is bounded, and after an error nothing more is read.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -43,7 +43,7 @@ static void make_keys(void)
 	must(rmdir(dir) == 0);
 }
 
-/* A piece in a block of its size: a sanitizer sees what goes beyond. */
+/* A piece in a block of its size: a sanitizer sees an access beyond. */
 static ssize_t put(struct tls *t, const uint8_t *data, size_t n)
 {
 	uint8_t *piece = malloc(n), buf[64];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a world's server sends to a client that has datagrams, after its Welcome: a byte (bit 0: by TCP, else in a datagram; bit 1: that is sent
- * off first; the rest: milliseconds that pass), a length (two bytes: of code and body), the code, the body. Nothing of it hurts the client, ticks ascend, and all
- * memory comes back.
+ * Any data from a world's server to a client with datagrams, after its Welcome: a byte (bit 0: by TCP, else in a
+ * datagram; bit 1: that is sent off first; the rest: milliseconds that pass), a length (two bytes: of code and body),
+ * the code, the body. Nothing harms the client, ticks ascend, and all memory is freed.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* XML-RPC as any peer may send it: what is taken keeps to its bounds, and is read again as the same when it is written. Thread: one. */
+/*
+ * Any XML-RPC from a peer: an accepted value keeps to its bounds, and when written again it reads as the same. Thread:
+ * one.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ZMTP as any peer may send it, behind a greeting or not: what is found lies in the bytes, is bounded, and does not depend on the
- * pieces in which they come. Thread: one.
+ * Any ZMTP from a peer, with or without a greeting: frames found lie within the bytes, are bounded, and do not depend
+ * on the pieces in which the bytes arrive. Thread: one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static void check_greeting(const uint8_t *data, size_t size)
 		int part = zmtp_greeting_check(data, n);
 
 		check(part <= 0 || n == ZMTP_GREETING);
-		check(part >= 0 || r < 0); /* what is wrong stays wrong */
+		check(part >= 0 || r < 0); /* an error stays an error */
 	}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the harnesses of logs share: the bytes are a file, in memory, which is opened and read to its end, sorted, in file order, and
- * without its index. Whatever it holds, that ends, and every message lies where the sanitizers let it be read.
+ * Shared by the harnesses of logs: the bytes are a file in memory, which is opened and read to its end: sorted, in file
+ * order, and without its index. Reading always ends, and every message can be read under the sanitizers.
  */
 #ifndef LOG_FUZZ_H
 #define LOG_FUZZ_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What fuzz_json and fuzz_cbor share: a frame of rosbridge, of which the first byte chooses what its "msg" is: a message that
- * a mapping takes, or a type of ours as it is. Whatever is taken must be a sound body, and said again in that format it must
- * read back.
+ * Shared by fuzz_json and fuzz_cbor: a frame of rosbridge, whose first byte chooses the type of its "msg": a message
+ * with a mapping, or a type of ours in its own form. An accepted message is a valid body, and reads back after it is
+ * encoded again in that format.
  */
 #ifndef FUZZ_NAMED_H
 #define FUZZ_NAMED_H
@@ -76,7 +76,7 @@ static inline uint8_t *named_flat(const struct iov_buf *o)
 /* A format of rosbridge. */
 struct named_format {
 	void (*begin)(struct named_reader *r, const uint8_t *frame, size_t size);
-	/* What is in named_body, as the "msg" of a frame. false: it has a time that ROS does not have, which is refused. */
+	/* Encodes named_body as the "msg" of a frame. false: it has a time that ROS does not have, which is refused. */
 	bool (*say)(const struct sim_type *t, size_t size, struct iov_buf *o);
 };
 

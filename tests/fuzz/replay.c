@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a fuzz harness over its corpus (tests/fuzz/corpus/<name>), or over the files given: what was
- * found once stays found, in every run of the tests. Also cuts and flips each file a little, seeded,
- * so that the harness sees more than the corpus itself. Thread: one.
+ * Runs a fuzz harness over its corpus (tests/fuzz/corpus/<name>), or over the files given, so that every test run
+ * checks past findings again. Also truncates and flips each file a little, seeded, so that the harness sees more than
+ * the corpus itself. Thread: one.
  */
 #include "tests/support/test.h"
 
@@ -53,7 +53,7 @@ static void run_variants(const char *path)
 	runs++;
 }
 
-TEST(the_corpus_is_survived)
+TEST(the_corpus_is_run_without_a_fault)
 {
 	const char *name = strrchr(program_invocation_short_name, '-');
 	char dir[128], path[PATH_MAX];

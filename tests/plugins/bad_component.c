@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A component that does what it must not, where its configuration says: {"where": "proc", "how": "segv"}. It runs by a timer, writes /bad,
- * reads it by a reader of its node, has a timer of its node, a parameter "p" and a service NAME/poke. With BAD_LOAD the library itself
- * is bad: a constructor crashes.
+ * A component that misbehaves where its configuration says: {"where": "proc", "how": "segv"}. It runs by a timer,
+ * writes /bad, reads it by a reader of its node, and has a timer of its node, a parameter "p" and a service NAME/poke.
+ * With BAD_LOAD the library itself is bad: a constructor crashes.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -35,7 +35,7 @@ __attribute__((constructor)) static void loaded(void)
 }
 #endif
 
-/* ---- what it does ---- */
+/* ---- its faults ---- */
 
 static volatile int *volatile nowhere;
 
@@ -206,7 +206,7 @@ SIM_COMPONENT(Bad) = {
 	.shutdown = shut,
 };
 
-/* Of another day: nothing behind its first two members is what it was. */
+/* Of an older version: no member behind the first two is as today. */
 SIM_API extern const uint32_t sim_component_Old[64];
 const uint32_t sim_component_Old[64] = { SIM_COMPONENT_ABI + 1, 16, 0x6c6f, 0x64 };
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bridge_faulty: counts what it is given, or misbehaves on request: the tool with which the tests show that a bad bridge
- * harms nobody.
+ * bridge_faulty: counts the messages it gets, or misbehaves on request. Tests use it to show that a bad bridge affects
+ * no other client.
  *
- * It also brings messages in, if told to: `inject` of them, once somebody listens. And it offers every service to nobody, and
- * calls the one named `call`, `calls` times, one after the other, with a request that is all zero.
+ * It also injects `inject` messages, once there is a subscriber. It registers for every service ("*") without a far
+ * side that would use them, and calls the one named `call`, `calls` times, one after the other, with a request that is
+ * all zero.
  *
- * Connection string: anything; "refuse" is refused, "away" never connects.
- * Threads: publish() on conversion threads; "late" answers, and injects, from threads of their own.
+ * Connection string: anything; "refuse" is refused, "away" never connects. Threads: publish() on conversion threads;
+ * "late" answers, and injects, from threads of their own.
  */
 #define _POSIX_C_SOURCE 200809L /* nanosleep(), with -std=c11 too */
 #include <errno.h>
@@ -54,10 +55,10 @@ struct late { /* tasks answered by the late thread, oldest first */
 	pthread_t thread;
 };
 
-struct inject { /* messages brought in while somebody listens */
+struct inject { /* messages injected while there is a subscriber */
 	long n, delay_us;
 	const char *channel;
-	long sent, refused; /* so far; the thread's, and whoever has joined it */
+	long sent, refused; /* so far; written by the thread, read after it was joined */
 	_Atomic int stop;
 	int running; /* connect() to destroy(): the host's main thread */
 	pthread_t thread;
@@ -196,7 +197,7 @@ static int read_mode(const struct sim_bridge_host *host, enum mode *ret)
 
 /* ---- bringing messages in ---- */
 
-/* What is refused because time is paused is offered again, until it goes. */
+/* A message refused because time is paused is offered again, until it is accepted. */
 static void *inject_main(void *arg)
 {
 	struct sim_bridge *b = arg;
@@ -446,7 +447,7 @@ static int faulty_publish(struct sim_bridge *b, struct sim_bridge_topic *t, cons
 
 	(void)t;
 	if (!task)
-		return 0; /* /clock: it goes on whatever else misbehaves */
+		return 0; /* /clock: it works in every mode */
 	n = atomic_fetch_add_explicit(&b->count, 1, memory_order_relaxed) + 1;
 	if (b->mode == MODE_COUNT || n % (uint64_t)b->every)
 		return 0;

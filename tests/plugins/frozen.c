@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bridge_FROZEN: a plug-in as it was built against bridge ABI 2 when that was frozen, with the layouts of that day written
- * out here and no header of ours. It must load and work with every later host. Never change it: a change that it
- * does not survive is a new ABI.
+ * bridge_FROZEN: a plug-in as it was built against bridge ABI 2 when that was frozen, with the layouts of that day
+ * written out here and no header of ours. It must load and work with every later host. Never change this file: a change
+ * of the host that breaks it needs a new ABI.
  */
 #include <stddef.h>
 #include <stdint.h>

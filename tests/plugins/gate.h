@@ -14,14 +14,14 @@
 struct gate {
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t changed;
-	bool open;        /* what is not /clock may return from publish() */
+	bool open;        /* publish() returns for channels other than /clock */
 	unsigned waiting; /* how many have not */
 	bool clock_held;  /* /clock may not either */
 	int clock_result; /* of its publish() */
 	unsigned n;       /* stamps of /clock so far */
 	int64_t stamp[GATE_STAMPS];
 	char options[256];                 /* of the channel /clock */
-	unsigned connects, refuse;         /* so far; so many of the next connects find nobody */
+	unsigned connects, refuse;         /* so far; so many of the next connects find no server */
 	unsigned opens, closes, published; /* but for /clock */
 	bool refuse_open, silent;          /* open() fails; without a word */
 	_Atomic unsigned flushes;

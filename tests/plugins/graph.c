@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Components for graphs of one's own shape: each writes the channel of its name, and what it writes depends on all that it has ever
- * read, when, and in which order.
+ * Components for graphs of any shape: each writes the channel of its name, and its output depends on all messages it
+ * has ever read, on their times, and on their order.
  */
 #include <stdio.h>
 

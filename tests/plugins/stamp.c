@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bridge_stamp: writes down when it is given each message, and sleeps over it if told to. A tool of benches and tests.
+ * bridge_stamp: records when it is given each message, and sleeps during each if configured so. For benches and tests.
  * Thread: the lanes'.
  */
 #include <errno.h>

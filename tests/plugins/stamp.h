@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What bridge_stamp writes into the file that its option "file" names, for whoever has mapped it too. */
+/* The records of bridge_stamp in the file that its option "file" names; other processes may map that file too. */
 #ifndef STAMP_H
 #define STAMP_H
 

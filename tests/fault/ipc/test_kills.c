@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clients killed while they publish in a hot loop. Now and then one dies inside iceoryx's publish lock,
- * and RouDi is stuck for good (facts §6.4). Whatever happens, everything here is bounded, the watchdog's
- * probe tells the truth (judged by whether a new process can attach), and with a new RouDi all goes on.
- * KILLS=n for more rounds. Under ns.sh.
+ * Clients killed while they publish in a hot loop. Now and then one dies inside iceoryx's publish lock, and RouDi is
+ * stuck for good (facts §6.4). In every case all calls here are bounded, the watchdog's probe is right (checked by
+ * whether a new process can attach), and everything works again with a new RouDi. KILLS=n for more rounds. Under ns.sh.
  */
 #include "ipc_child.h"
 #include "roudi.h"
@@ -66,7 +65,7 @@ static bool kill_one(void)
 	return stuck;
 }
 
-TEST(a_client_killed_while_it_publishes)
+TEST(a_client_killed_while_it_publishes_is_survived)
 {
 	int kills = getenv("KILLS") ? atoi(getenv("KILLS")) : 12, stuck = 0, n;
 	struct ipc *ipc = attach_as("watchdog");

@@ -385,8 +385,9 @@ static void spoil(unsigned char *at, size_t size)
 #define LIE_BYTES 256
 
 /*
- * Bodies that lie from the start, and slots whose heads and bodies change while bridges read them. It keeps each slot until
- * it has done so: what comes there next is not its own, and is for attack_recycled().
+ * Bodies that are invalid from the start, and slots whose headers and bodies change while bridges read them. The
+ * attacker keeps each slot until it has done so: the next message in that slot is not its own, and is for
+ * attack_recycled().
  */
 int attack_bodies(struct peer *p)
 {

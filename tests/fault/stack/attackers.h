@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Peers that mean harm, each at a door of its own (test_attacks.c). Each counts what it does in `offered`, runs until it is
- * killed, or ends and is to be started again.
+ * Malicious peers, each attacking one interface (test_attacks.c). Each counts its attempts in `offered`, and runs until
+ * it is killed, or ends and has to be started again.
  */
 #ifndef ATTACKERS_H
 #define ATTACKERS_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Peers that mean harm, for as long as it is given, at every door at once: random calls and connections of a user without
- * rights, shared pages scribbled over, bodies and headers that lie, also in slots of others, packets of no sense for the ROS 2
- * bridge; and kills. Meanwhile simd answers everybody, and honest clients lose nothing that was not written over, and wait for
- * nothing. ATTACK_SECONDS=n: all of them together (36); ATTACK=word: those whose name has it, all the time; SEED=n.
+ * Malicious peers at every interface at once: random calls and connections of an unprivileged user, overwritten shared
+ * pages, bodies and headers with false contents, also in other clients' slots, invalid packets for the ROS 2 bridge;
+ * and kills. Meanwhile simd answers every client, and honest clients lose only messages that were overwritten, and are
+ * never blocked. ATTACK_SECONDS=n: length of all of them together (36); ATTACK=word: only those whose name contains the
+ * word, for the whole time; SEED=n.
  */
 #include "attackers.h"
 #include "stack.h"
@@ -48,7 +49,7 @@ struct attack {
 	const char *what;
 	int (*run)(struct peer *);
 	uint64_t least; /* of its doings */
-	bool loses; /* it writes over what is the honest ones' too: they are answered, but not always with success */
+	bool loses;     /* it overwrites honest clients' memory too: they are answered, but not always with success */
 	long grows_kib; /* of simd, if not as little as else: the most that may wait, and a call as it is read */
 	bool kills;     /* attackers, and the bridge "log" */
 };
@@ -78,7 +79,7 @@ static void start(void)
 		AWAIT(!strcmp(stack_bridge_text(bridges[i], "status"), "connected"));
 }
 
-/* Somebody is killed; the bridge now and then. */
+/* One of the processes is killed; the bridge now and then. */
 static void kill_one(const pid_t *pid)
 {
 	int64_t bridge = rand() % 40 ? -1 : stack_bridge("log", "pid");
@@ -213,7 +214,7 @@ static void attack(const struct attack *a)
 	peer_free(ex);
 }
 
-TEST_WITH(random_calls, NULL, stack_sweep)
+TEST_WITH(random_calls_do_no_harm, NULL, stack_sweep)
 {
 	if (!may_be_nobody())
 		skip();
@@ -221,49 +222,49 @@ TEST_WITH(random_calls, NULL, stack_sweep)
 	attack(&(struct attack){ .what = "random calls", .run = attack_calls, .least = CALLS });
 }
 
-TEST_WITH(connections_without_end, NULL, stack_sweep)
+TEST_WITH(connections_opened_without_limit_do_no_harm, NULL, stack_sweep)
 {
 	if (!may_be_nobody())
 		skip();
 	attack(&(struct attack){ .what = "connections", .run = attack_connections, .least = 1000 });
 }
 
-TEST_WITH(heavy_calls, NULL, stack_sweep)
+TEST_WITH(expensive_calls_do_no_harm, NULL, stack_sweep)
 {
 	if (!may_be_nobody())
 		skip();
 	attack(&(struct attack){ .what = "heavy calls", .run = attack_heavy, .least = 1000, .grows_kib = 65536 });
 }
 
-TEST_WITH(ports_that_come_and_go, NULL, stack_sweep)
+TEST_WITH(ports_created_and_deleted_without_pause_do_no_harm, NULL, stack_sweep)
 {
 	attack(&(struct attack){ .what = "ports", .run = attack_ports, .least = 300 });
 }
 
-TEST_WITH(pages_scribbled_over, NULL, stack_sweep)
+TEST_WITH(overwritten_shared_pages_do_no_harm, NULL, stack_sweep)
 {
 	attack(&(struct attack){
 		.what = "pages scribbled over", .run = attack_scribbles, .least = 1000, .loses = true });
 }
 
-TEST_WITH(bodies_that_lie, NULL, stack_sweep)
+TEST_WITH(malformed_bodies_do_no_harm, NULL, stack_sweep)
 {
 	attack(&(struct attack){ .what = "bodies that lie", .run = attack_bodies, .least = 1000 });
 }
 
-TEST_WITH(slots_of_others, NULL, stack_sweep)
+TEST_WITH(published_slots_of_other_clients_do_no_harm, NULL, stack_sweep)
 {
 	attack(&(struct attack){ .what = "slots of others", .run = attack_recycled, .least = 1000, .loses = true });
 }
 
-TEST_WITH(packets_of_no_sense, NULL, stack_sweep)
+TEST_WITH(malformed_packets_do_no_harm, NULL, stack_sweep)
 {
 	if (!may_be_nobody())
 		skip();
 	attack(&(struct attack){ .what = "packets of no sense", .run = attack_packets, .least = 1000 });
 }
 
-TEST_WITH(kills_at_any_moment, NULL, stack_sweep)
+TEST_WITH(clients_killed_at_any_moment_do_no_harm, NULL, stack_sweep)
 {
 	attack(&(struct attack){ .what = "kills", .run = attack_victim, .least = 1000, .kills = true });
 }

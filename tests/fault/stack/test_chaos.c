@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything that can die does, in a random order, under running clients: simd, RouDi, bridges, sensors, several at
- * once. After each death the witnesses go on, and in the end each message had exactly one outcome. A second simd beside it, with a data
- * plane of its own, notices nothing.
- * So it is when others have filled /dev/shm to the last page: nobody is killed by a page that there is no memory for.
- * And when the RouDi that is to follow a dead one fails for seconds (for 100, where there is time: FAULT_KILLS from 10000 on), and while
- * the wall clock of simd, RouDi and bridges is set by an hour and back.
- * FAULT_KILLS=n: a twentieth of it deaths (25), in a full /dev/shm and while the clock is set a fiftieth; SEED=n.
+ * Every process is killed, in a random order, under running clients: simd, RouDi, bridges, sensors, several at once.
+ * After each kill the observing clients continue, and in the end each message had exactly one outcome. A second simd
+ * beside it, with a data plane of its own, notices nothing. So it is when others have filled /dev/shm to the last page:
+ * nobody is killed by a page that there is no memory for. And when the RouDi that is to follow a dead one fails for
+ * seconds (for 100, where there is time: FAULT_KILLS from 10000 on), and while the wall clock of simd, RouDi and
+ * bridges is set by an hour and back. FAULT_KILLS=n: a twentieth of it deaths (25), in a full /dev/shm and while the
+ * clock is set a fiftieth; SEED=n.
  */
 #include "peer.h"
 #include "stack.h"
@@ -296,7 +296,7 @@ static void chaos(unsigned share, bool full)
 	end_all(rounds);
 }
 
-TEST_WITH(everything_is_killed_and_comes_back, NULL, stack_sweep)
+TEST_WITH(all_processes_are_killed_and_recover, NULL, stack_sweep)
 {
 	chaos(20, false);
 }
@@ -307,13 +307,13 @@ static int cleared(void **state)
 	return stack_sweep(state);
 }
 
-TEST_WITH(so_it_does_in_a_full_shm, NULL, cleared)
+TEST_WITH(all_processes_recover_in_a_full_dev_shm, NULL, cleared)
 {
 	chaos(50, true);
 }
 
-/* Others die meanwhile; not simd, whose first start is not tried for so long. */
-TEST_WITH(so_it_does_after_a_roudi_that_fails_for_seconds, NULL, stack_sweep)
+/* Other processes are killed meanwhile; not simd, whose first start is not retried for so long. */
+TEST_WITH(all_processes_recover_while_roudi_fails_for_seconds, NULL, stack_sweep)
 {
 	static const unsigned seconds[] = { 1, 3, 10, 100 };
 	unsigned n = kills() >= 10000 ? 4 : 3;
@@ -341,7 +341,7 @@ static int set_back(void **state)
 	return stack_sweep(state);
 }
 
-TEST_WITH(so_it_does_while_the_wall_clock_is_set, NULL, set_back)
+TEST_WITH(all_processes_recover_while_the_wall_clock_is_set, NULL, set_back)
 {
 	static const int64_t none;
 	int fd;

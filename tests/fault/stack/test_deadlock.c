@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sensors in a hot loop killed until one dies inside iceoryx's publish lock, which RouDi then waits for without end
- * (it registers nobody any more). simd detects that, replaces RouDi, everybody is attached again in the same
- * process, and what was outstanding is false. FAULT_KILLS=n kills at most (200); SEED=n.
+ * Sensors in a hot loop, killed until one dies inside iceoryx's publish lock; RouDi then waits for that lock without
+ * end and registers no process any more. simd detects that and replaces RouDi, every client attaches again within the
+ * same process, and outstanding messages complete as failed. FAULT_KILLS=n kills at most (200); SEED=n.
  */
 #include "peer.h"
 #include "stack.h"
@@ -29,7 +29,7 @@ static int hot(struct peer *p)
 			return 1;
 }
 
-TEST_WITH(caught_in_the_lock, NULL, stack_sweep)
+TEST_WITH(a_client_killed_while_it_holds_a_lock_is_recovered_from, NULL, stack_sweep)
 {
 	const char *max = getenv("FAULT_KILLS");
 	unsigned n = 0, wanted = max ? (unsigned)atoi(max) : 200;
@@ -52,7 +52,7 @@ TEST_WITH(caught_in_the_lock, NULL, stack_sweep)
 		struct peer *p = peer_new();
 		pid_t victim = peer_fork(p, hot);
 
-		/* a stuck RouDi lets nobody in: then the new life comes instead */
+		/* a stuck RouDi admits no process: then the next generation starts */
 		AWAIT(p->ready || stack_life() != life || p->failed);
 		moment_us((unsigned)(rand() % 4000));
 		kill(victim, SIGKILL);

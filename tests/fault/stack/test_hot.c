@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Publishers in tight loops die at random instants: dispatched and local ones, of several channels and sizes, among
- * bridges, a subscriber that is always behind, and an honest publisher and reader. Nobody hangs or spins, each message
- * of the honest one is answered exactly once, RouDi is never replaced, and all that the dead have held comes back. The same
- * where half of them leave a child that keeps their sockets, where a quarter of them, and now and then a reader and a bridge, are
- * stopped for a while first, and where a quarter writes past its slots, which destroys messages of others too.
- * FAULT_KILLS=n: a fifth of it kills (100), and a tenth for each other test; SEED=n.
+ * Publishers in tight loops die at random instants: dispatched and local ones, of several channels and sizes, beside
+ * bridges, a subscriber that is always behind, and an honest publisher and reader. No process hangs or spins, each
+ * message of the honest publisher is answered exactly once, RouDi is never replaced, and everything that the dead
+ * processes held is freed. The same where half of them leave a child that keeps their sockets, where a quarter of them,
+ * and now and then a reader and a bridge, are stopped for a while first, and where a quarter writes past its slots,
+ * which destroys messages of others too. FAULT_KILLS=n: a fifth of it kills (100), and a tenth for each other test;
+ * SEED=n.
  */
 #include "peer.h"
 #include "session.h"
@@ -185,7 +186,7 @@ static int lazy(struct peer *p)
 	return 0;
 }
 
-/* ---- what is held ---- */
+/* ---- resources held ---- */
 
 struct gauges {
 	uint32_t slots;
@@ -327,7 +328,7 @@ static void end_child(pid_t pid)
 	stack_wait(pid);
 }
 
-/* It stands while others come and go; then it dies where it stands, or goes on for a moment first. */
+/* It is stopped while others start and exit; then it is killed, or continues for a moment first. */
 static void stop(const struct victim *v)
 {
 	struct victim *place = &standing[n_standing++ % (sizeof(standing) / sizeof(*standing))];
@@ -382,7 +383,7 @@ static void end_all(struct victim *v)
 	memset(children, 0, sizeof(children));
 }
 
-/* Somebody hangs, or spins. */
+/* A process hangs, or spins. */
 static void look_at_honest(void)
 {
 	uint64_t rounds = good->received, received = taker->received;
@@ -481,12 +482,12 @@ static void kill_and_look(uint64_t fallback_seed, unsigned wanted, enum how (*ho
 	stack_stop(simd);
 }
 
-TEST_WITH(killed_at_full_speed, NULL, stack_sweep)
+TEST_WITH(publishers_killed_at_full_speed_leave_nothing, NULL, stack_sweep)
 {
 	kill_and_look(31, kills(5), killed);
 }
 
-TEST_WITH(with_children_that_keep_their_sockets, NULL, stack_sweep)
+TEST_WITH(killed_publishers_whose_children_keep_their_sockets_leave_nothing, NULL, stack_sweep)
 {
 	kill_and_look(32, kills(10), forked);
 }
@@ -496,7 +497,7 @@ static enum how stopped(void)
 	return rand() % 4 ? KILLED : STOPPED;
 }
 
-TEST_WITH(with_some_that_are_stopped, NULL, stack_sweep)
+TEST_WITH(killed_publishers_that_were_stopped_first_leave_nothing, NULL, stack_sweep)
 {
 	others_stop = true;
 	kill_and_look(33, kills(10), stopped);
@@ -507,7 +508,7 @@ static enum how overruns(void)
 	return rand() % 4 ? KILLED : OVERRUN;
 }
 
-TEST_WITH(with_some_that_write_past_their_slots, NULL, stack_sweep)
+TEST_WITH(killed_publishers_that_wrote_past_their_slots_leave_nothing, NULL, stack_sweep)
 {
 	lossy = true;
 	kill_and_look(34, kills(10), overruns);

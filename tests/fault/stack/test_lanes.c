@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lanes that come and go: bursts that need all there may be, pauses in which they close, until lanes have opened and closed as
- * often as wanted. Neither simd nor the bridge has more threads, descriptors or memory than after the first bursts.
- * FAULT_KILLS=n times ten lane changes (5000).
+ * Lanes that open and close: bursts that need the maximum number of lanes, and pauses in which they close, repeated.
+ * Neither simd nor the bridge has more threads, descriptors or memory than after the first bursts. FAULT_KILLS=n times
+ * ten lane changes (5000).
  */
 #include "peer.h"
 #include "stack.h"

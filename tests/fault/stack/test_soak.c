@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The demo with every bridge at once: null, logging, ros2 with nobody in its domain, ros2 with a reader, mcap, foxglove with somebody who
- * looks; a world that SUMO is a host of, with its input log; and `simctl record`. What there is to see repeats. Nothing grows with time: neither
- * descriptors nor threads of any process, nor, in a run of some minutes, its own memory after the first quarter. A leak grows all along;
- * a buffer that is used to its end for the first time, late in the hour, is one step and flat afterwards. So both the line of least squares
- * and the usual growth from one lap to the next have to rise. Of a recorder, whose memory comes and goes with what waits for the disk, the
+ * The demo with every bridge at once: null, logging, ros2 without peers in its domain, ros2 with a reader, mcap,
+ * foxglove with a client that watches; a world that SUMO is a host of, with its input log; and `simctl record`. The
+ * scene repeats. Nothing grows with time: neither descriptors nor threads of any process, nor, in a run of some
+ * minutes, its own memory after the first quarter. A leak grows all along; a buffer that is used to its end for the
+ * first time, late in the hour, is one step and flat afterwards. So both the line of least squares and the usual growth
+ * from one lap to the next have to rise. Of a recorder, whose memory comes and goes with what waits for the disk, the
  * least of the later half is no more than the most of the earlier one. Lines that begin with "soak: " are the table.
  * SOAK_SECONDS=n (20).
  */
@@ -18,9 +19,10 @@
 #include "../../system/foxglove/raw.h"
 #include "../../system/ros2/typed.h"
 
-#define DOMAIN                  7
-#define PROCESSES               24
-#define MEMORY_MIN              600 /* samples: a quarter is more than a lap, after which each process has what it needs once */
+#define DOMAIN    7
+#define PROCESSES 24
+/* samples: a quarter is more than a lap, after which each process has allocated all that it needs */
+#define MEMORY_MIN              600
 #define LAP                     100 /* samples */
 #define GROWTH_KIB              64 /* of the line, from its begin to its end: a buffer of Cyclone's is used once to its end */
 #define CAMERA_KIB              256 /* four blocks of Mesa's, which has 12 to 34 of 64 KiB at once where the CPU draws */
@@ -54,7 +56,7 @@ struct process {
 static struct process processes[PROCESSES];
 static unsigned n_processes;
 
-/* ---- who is there ---- */
+/* ---- the processes ---- */
 
 static const char *base(const char *path)
 {
@@ -187,7 +189,7 @@ static pid_t start_demo(void)
 	return simd;
 }
 
-/* ---- who listens ---- */
+/* ---- the readers ---- */
 
 static dds_entity_t reader_of(dds_entity_t participant, const char *topic, const char *type, dds_entity_t set)
 {
@@ -234,7 +236,7 @@ static int listen_to_it(struct peer *p)
 	return 0;
 }
 
-/* Subscribes to what is advertised in a piece of what comes, {"id":7,"topic":..., but where it is cut. */
+/* Subscribes to the channels advertised in a piece of received data, {"id":7,"topic":..., except where it is cut. */
 static void watch_all(int fd, const char *data, size_t n)
 {
 	static const char id[] = "{\"id\":";
@@ -268,7 +270,7 @@ static int watch_it(struct peer *p)
 		if (mono_now_ns() - said_mono_ns < PONG_DUR_NS)
 			continue;
 		said_mono_ns = mono_now_ns();
-		raw_frame(fd, 0x8a, NULL, 0); /* a pong: who says nothing for a minute is put out */
+		raw_frame(fd, 0x8a, NULL, 0); /* a pong: a client silent for a minute is disconnected */
 	}
 	PEER(p, n > 0);
 	close(fd);
@@ -301,7 +303,7 @@ static pid_t start_recorder(void)
 	return pid;
 }
 
-/* ---- what was seen ---- */
+/* ---- logs ---- */
 
 static const char *log_path(const char *stem, unsigned number)
 {
@@ -340,7 +342,9 @@ static long most(const struct process *p, unsigned from, unsigned to, size_t mem
 	return r;
 }
 
-/* What comes and goes, as a lane does, is back at some time; what leaks never is. */
+/*
+ * A process that only fluctuates, as with lanes, returns to its earlier size at some time; one that leaks never does.
+ */
 static bool leaks(const struct process *p, unsigned from, unsigned to, size_t member)
 {
 	unsigned middle = (from + to) / 2;
@@ -380,7 +384,7 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The median of what is added from one lap to the next, as if each lap added that: a step is in one or two of them. */
+/* The median of the growth from one lap to the next, as if each lap added that: a step is in one or two of them. */
 static double usual_growth_kib(const struct process *p, unsigned from, unsigned to)
 {
 	unsigned n = (to - from) / LAP;
@@ -462,7 +466,7 @@ static long laps_at(unsigned second)
 	return 10000 + (second % LAP < LAP / 2 ? 0 : 60);
 }
 
-/* 40 bytes a second, in pages, beside what comes and goes with each lap */
+/* 40 bytes a second, in pages, beside the fluctuation of each lap */
 static long leak_at(unsigned second)
 {
 	return laps_at(second) + second * 40L / 4096 * 4;
@@ -473,14 +477,14 @@ static long steps_at(unsigned second)
 	return 10000 + 400 * (second > 1300) + 2400 * (second > 1900) + 100 * (second > 3000);
 }
 
-TEST(a_leak_is_told_from_steps)
+TEST(a_leak_is_distinguished_from_a_step)
 {
 	assert_true(grows(leak_at));
 	assert_false(grows(laps_at));
 	assert_false(grows(steps_at));
 }
 
-TEST_WITH(nothing_grows, NULL, stack_sweep)
+TEST_WITH(memory_and_descriptors_do_not_grow, NULL, stack_sweep)
 {
 	const char *n = getenv("SOAK_SECONDS");
 	unsigned samples = n && atoi(n) >= 8 ? (unsigned)atoi(n) : 20, n_seen = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call that simd was too slow to answer after its restart is made again: it is no refusal. */
+/* A call that simd was too slow to answer after its restart is repeated: it is not treated as refused. */
 #include "scenario/client/imu.h"
 #include "libclient/src/publisher.h"
 

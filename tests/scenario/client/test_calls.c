@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a lone message and a step cost in system calls, by who makes them. Waiting itself is not counted. */
+/* System calls for a single message and for a step, by the process that makes them. Waiting itself is not counted. */
 #include "scenario/client/imu.h"
 
 #include <sys/socket.h>
@@ -47,7 +47,7 @@ static void one(struct sim_client *c, struct sim_publisher *p)
 	assert_int_equal(done.ok, 1);
 }
 
-TEST(a_lone_message_makes_no_call_in_vain)
+TEST(a_single_message_makes_no_unneeded_system_call)
 {
 	struct sim_publisher *p;
 	struct sim_client *c;
@@ -99,7 +99,10 @@ static int wait_while_peers_run(void *arg, int fd, short events, int64_t timeout
 	return world_wait(arg, fd, events, 0);
 }
 
-/* However many of equal rank there are: request and grant, and the last one's word for all. */
+/*
+ * Independent of the number of participants of equal rank: one request and one grant, and the last participant answers
+ * for all.
+ */
 TEST(a_step_costs_no_packet_for_each_participant)
 {
 	struct sim_client *c;

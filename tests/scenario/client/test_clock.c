@@ -53,7 +53,7 @@ TEST_WITH(one_driver_moves_time, setup, teardown)
 }
 
 /* simd was restarted, and the driver goes before it has advanced in the new one. */
-TEST_WITH(a_lease_taken_again_is_released_too, setup, teardown)
+TEST_WITH(a_lease_acquired_again_after_a_restart_is_released_too, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "engine", 0);
 	struct sim_driver *d;
@@ -70,7 +70,7 @@ TEST_WITH(a_lease_taken_again_is_released_too, setup, teardown)
 	sim_disconnect(c);
 }
 
-/* Who reads while the page is replaced, twice perhaps, must see that: no two begin alike. */
+/* A reader must notice that the page was replaced, perhaps twice: no two pages have the same beginning. */
 TEST_WITH(no_page_is_like_another, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "reader", 0);
@@ -90,7 +90,7 @@ TEST_WITH(no_page_is_like_another, setup, teardown)
 	sim_disconnect(c);
 }
 
-/* Who runs free says so, and everybody can see it. */
+/* A free-running driver declares it, and every reader can see it. */
 TEST_WITH(a_free_clock_runs_by_itself, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "engine", SIM_CLIENT_SOURCE), *other = world_client(&w, "other", 0);
@@ -115,8 +115,8 @@ TEST_WITH(a_free_clock_runs_by_itself, setup, teardown)
 	sim_disconnect(other);
 }
 
-/* Paced: one simulated second takes 1 / scale seconds; a stall is not made up for; unpaced takes none. */
-TEST_WITH(a_paced_driver_keeps_the_wall, setup, teardown)
+/* Paced: one simulated second takes 1 / scale seconds, and a stall is not caught up. Unpaced: it takes no time. */
+TEST_WITH(a_paced_driver_follows_the_wall_clock, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "engine", SIM_CLIENT_SOURCE);
 	struct sim_driver *d;
@@ -221,8 +221,8 @@ TEST_WITH(a_sleeper_wakes_at_its_time, setup, teardown)
 	sim_disconnect(c);
 }
 
-/* The default source, and nobody who drives it: who waits is told so. */
-TEST_WITH(sleeping_without_a_driver, setup, teardown)
+/* The default source, without a driver: the sleeper gets an error that says so. */
+TEST_WITH(a_sleep_without_a_driver_times_out_with_the_reason, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0), *engine = world_client(&w, "engine", SIM_CLIENT_SOURCE);
 	struct sim_driver *d;
@@ -262,7 +262,7 @@ TEST_WITH(a_jump_opens_the_gate, setup, teardown)
 
 /* ---- /clock and the bridges ---- */
 
-/* What the bridge is told about /clock: -1 nothing, else whether it is named; its options are the rig's. */
+/* The bridge's subscription to /clock: -1 none, else whether the channel is named; its options are the rig's. */
 static int told(const char *name)
 {
 	struct sim_client *c = world_client(&w, name, SIM_CLIENT_BRIDGE);
@@ -290,15 +290,15 @@ static int told(const char *name)
 	return named;
 }
 
-TEST_WITH(bridges_are_told_of_it, setup, teardown)
+TEST_WITH(the_clock_page_is_passed_to_bridges_that_list_the_clock, setup, teardown)
 {
 	assert_int_equal(told("log"), 0);
 	assert_int_equal(told("time"), 1);
 	assert_int_equal(told("rest"), -1);
 }
 
-/* simd's publisher is for subscribers alone, so nobody can put /clock into dispatch. */
-TEST_WITH(it_never_goes_through_dispatch, setup, teardown)
+/* simd's publisher serves subscribers only, so no client can route /clock through dispatch. */
+TEST_WITH(the_clock_never_goes_through_dispatch, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "impostor", 0);
 	struct sim_publisher *p;
@@ -339,7 +339,7 @@ static void expect_moment(const struct sim_client *c, const struct moment *m)
 }
 
 /* A client that looks back finds each moment as it was: running, paused, scaled, behind a jump, and in the simd before this one. */
-TEST_WITH(earlier_moments_are_as_they_were, setup, teardown)
+TEST_WITH(earlier_moments_can_be_looked_up_unchanged, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "user", SIM_CLIENT_SOURCE), *late = world_client(&w, "late", 0);
 	struct sim_clock_sample s;

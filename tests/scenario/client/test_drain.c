@@ -20,7 +20,7 @@ static int (*world_wait)(void *arg, int fd, short events, int64_t timeout_dur_ns
 
 static void answer_all(void)
 {
-	assert_int_equal(outcome.calls, 0); /* nobody has said that they have arrived */
+	assert_int_equal(outcome.calls, 0); /* their arrival has not been reported */
 	for (unsigned n = 0; n < N_MESSAGES;) {
 		unsigned more = bridge_next(&bridge, 10);
 
@@ -45,7 +45,7 @@ static void turn(void)
 	sim_process(engine);
 }
 
-/* Whenever somebody waits for simd, the bridge and the others have a turn now and then. */
+/* Whenever a client waits for simd, the bridge and the others have a turn now and then. */
 static int wait_and_turn(void *arg, int fd, short events, int64_t timeout_dur_ns)
 {
 	int64_t end = exec_now(w.x) + timeout_dur_ns;
@@ -141,7 +141,7 @@ TEST_WITH(a_drain_waits_until_all_has_arrived, begin, end)
 	assert_int_equal(turns, 100);
 }
 
-/* First the pause, which is due when the driver asks again; then what it has published. */
+/* First the pause, which is due at the driver's next request; then the messages it has published. */
 TEST_WITH(a_drain_waits_for_the_pause_first, begin, end)
 {
 	char *json = NULL;
@@ -157,7 +157,7 @@ TEST_WITH(a_drain_waits_for_the_pause_first, begin, end)
 	assert_true(answered);
 }
 
-TEST_WITH(a_drain_ends_when_time_goes_on, begin, end)
+TEST_WITH(a_drain_ends_when_time_resumes, begin, end)
 {
 	assert_int_equal(sim_driver_advance(driver, 10 * MS, NULL), 0);
 	publish();

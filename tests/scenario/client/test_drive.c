@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * simbridge's host drives time with a clock of the far side: a real client, the whole daemon, virtual time. What goes on, what
- * is a jump, what is refused and told once, and how others see it.
+ * simbridge's host drives time from a remote clock: a real client, the whole daemon, virtual time. Shows normal
+ * progress, jumps, refusals (each logged once), and how other clients see the time.
  */
 #include "scenario/client/world.h"
 
@@ -71,7 +71,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-TEST_WITH(forward_goes_on_and_back_is_a_jump, setup, teardown)
+TEST_WITH(time_set_forward_advances_and_time_set_back_is_a_jump, setup, teardown)
 {
 	struct sim_clock_jump jump;
 	struct sim_clock_sample s;
@@ -107,7 +107,7 @@ TEST_WITH(forward_goes_on_and_back_is_a_jump, setup, teardown)
 	assert_int_equal(warnings, 0);
 }
 
-TEST_WITH(a_clock_that_is_gone_leaves_time_where_it_is, setup, teardown)
+TEST_WITH(a_lost_clock_publisher_leaves_time_where_it_is, setup, teardown)
 {
 	struct sim_clock_jump jump;
 	uint32_t generation;
@@ -171,7 +171,7 @@ TEST_WITH(another_driver_is_named_and_waited_for, setup, teardown)
 	assert_int_equal(warnings, 1);
 }
 
-/* Two clocks in one, say: simd jumps as often as it is told to, but its log does not fill. */
+/* E.g. two clocks at once: simd jumps as often as it is told to, but does not fill its log. */
 TEST_WITH(a_thousand_jumps_fill_no_log, setup, teardown)
 {
 	struct sim_clock_jump jump;
@@ -200,7 +200,7 @@ TEST_WITH(a_time_is_above_zero, setup, teardown)
 	assert_int_equal(now().sim_ns, 1);
 }
 
-TEST_WITH(a_new_simd_is_driven_on, setup, teardown)
+TEST_WITH(a_new_simd_is_driven_by_the_same_driver, setup, teardown)
 {
 	select_source("ros2");
 	assert_int_equal(host_time_driver_set(&h, 5 * S), 0);
@@ -212,8 +212,7 @@ TEST_WITH(a_new_simd_is_driven_on, setup, teardown)
 	world_start_simd(&w);
 	world_until(&w, h.client, SIM_CLIENT_CONNECTED);
 	world_until(&w, other, SIM_CLIENT_CONNECTED);
-	assert_int_equal(host_time_driver_set(&h, 8 * S),
-			 -EOPNOTSUPP); /* it has begun with what the configuration says */
+	assert_int_equal(host_time_driver_set(&h, 8 * S), -EOPNOTSUPP); /* time began as the configuration says */
 	select_source("ros2");
 	assert_int_equal(host_time_driver_set(&h, 9 * S), 0);
 	assert_int_equal(now().sim_ns, 9 * S);

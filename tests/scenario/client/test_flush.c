@@ -8,7 +8,7 @@
 static struct world w;
 static struct bridge_peer b;
 static struct client_env plain;
-static bool answering; /* whenever the client waits, the bridge answers what it has */
+static bool answering; /* whenever the client waits, the bridge answers its messages */
 
 static int wait_and_answer(void *arg, int fd, short events, int64_t timeout_dur_ns)
 {
@@ -45,7 +45,7 @@ static void queue(struct sim_publisher *p, sim_done_fn fn, void *user)
 	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, fn, user), 0);
 }
 
-TEST_WITH(waits_for_what_was_accepted, setup, teardown)
+TEST_WITH(a_flush_waits_for_accepted_messages, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -75,8 +75,11 @@ TEST_WITH(waits_for_what_was_accepted, setup, teardown)
 	sim_disconnect(c);
 }
 
-/* It may be in a shared object that is unloaded then: nobody looks at it any more, though messages are still on their way. */
-TEST_WITH(a_type_may_go_with_its_publisher, setup, teardown)
+/*
+ * The type may be in a shared object that is unloaded then: it is not read any more, though messages are still being
+ * delivered.
+ */
+TEST_WITH(a_type_may_be_unmapped_after_its_publisher_is_destroyed, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_type *type = mmap(NULL, sizeof(*type), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -117,7 +120,7 @@ static void go_on(void *user, bool ok, enum sim_reason reason)
 }
 
 /* Each callback sends the next message: that is not waited for. A callback itself cannot wait. */
-TEST_WITH(a_stream_keeps_nobody, setup, teardown)
+TEST_WITH(a_flush_does_not_wait_for_messages_sent_by_callbacks, setup, teardown)
 {
 	struct stream s = { .c = world_client(&w, "sensor", 0) };
 
@@ -135,9 +138,9 @@ TEST_WITH(a_stream_keeps_nobody, setup, teardown)
 	sim_disconnect(s.c);
 }
 
-/* ---- who is not there ---- */
+/* ---- missing peers ---- */
 
-TEST_WITH(a_simd_that_goes_ends_it, setup, teardown)
+TEST_WITH(a_killed_simd_ends_a_flush, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -157,7 +160,7 @@ TEST_WITH(a_simd_that_goes_ends_it, setup, teardown)
 	sim_disconnect(c);
 }
 
-TEST_WITH(the_data_plane_goes, setup, teardown)
+TEST_WITH(a_restart_of_the_data_plane_ends_a_flush, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -174,7 +177,7 @@ TEST_WITH(the_data_plane_goes, setup, teardown)
 	sim_disconnect(c);
 }
 
-TEST_WITH(misuse_of_it_is_refused, setup, teardown)
+TEST_WITH(misuse_of_flush_is_refused, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "tool", SIM_CLIENT_NO_DATA);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim_driver_follow(): a client tells simd how the clock of another host goes: the whole daemon, virtual time. What others read, what
- * clock status says, what is refused and with which words. Thread: the test's.
+ * sim_driver_follow(): a client reports the clock of another host to simd: the whole daemon, virtual time. Shows the
+ * time that other clients read, the output of clock status, and the refusals with their texts. Thread: the test's.
  */
 #include "scenario/client/world.h"
 
@@ -100,7 +100,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-TEST_WITH(all_see_the_time_that_is_told, setup, teardown)
+TEST_WITH(every_client_sees_the_time_that_the_follower_reports, setup, teardown)
 {
 	int64_t begun;
 
@@ -121,7 +121,7 @@ TEST_WITH(all_see_the_time_that_is_told, setup, teardown)
 	assert_int_equal(number("error_ns"), -1);
 }
 
-TEST_WITH(control_is_the_time_hosts, setup, teardown)
+TEST_WITH(a_follower_leaves_control_to_the_time_host, setup, teardown)
 {
 	char *json;
 
@@ -132,7 +132,7 @@ TEST_WITH(control_is_the_time_hosts, setup, teardown)
 	assert_int_equal(sim_call(other, "StepClock", "{\"dur_ns\": 1000}", &json), -EOPNOTSUPP);
 }
 
-TEST_WITH(steps_and_what_is_told_between_them, setup, teardown)
+TEST_WITH(steps_and_reports_between_them_are_followed, setup, teardown)
 {
 	int64_t granted;
 
@@ -141,13 +141,13 @@ TEST_WITH(steps_and_what_is_told_between_them, setup, teardown)
 		assert_ok(sim_driver_advance(driver, 10 * MS, &granted));
 		assert_int_equal(granted, 10 * MS);
 		assert_int_equal(now().sim_ns, 7 * S + i * 10 * MS);
-		/* a scale that was told between two steps is answered, though there was no round */
+		/* a scale that was reported between two steps is answered, though there was no round */
 		assert_ok(tell(0, 0, SIM_FOLLOW_STEPS | (i % 2 ? 0 : (uint32_t)SIM_FOLLOW_PAUSED)));
 	}
 	assert_int_equal(number("error_ns"), 0);
 }
 
-TEST_WITH(what_cannot_be_is_refused_with_a_sentence, setup, teardown)
+TEST_WITH(invalid_follow_reports_are_refused_with_the_reason, setup, teardown)
 {
 	struct sim_followed f = { .mono_ns = exec_now(w.x), .rate_e6 = -1 };
 

@@ -82,7 +82,7 @@ TEST_WITH(a_longer_message_gets_larger_slots, setup, teardown)
 	bridge_end(&b);
 }
 
-TEST_WITH(who_listens_has_the_longer_one_too, setup, teardown)
+TEST_WITH(a_subscriber_receives_the_longer_message_too, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0), *d = world_client(&w, "reader", 0);
 	struct sim_subscriber *s = imu_subscribe(d, "imu", 0);
@@ -103,7 +103,7 @@ TEST_WITH(who_listens_has_the_longer_one_too, setup, teardown)
 	free(body);
 }
 
-TEST_WITH(without_room_it_stays_as_it_was, setup, teardown)
+TEST_WITH(without_free_memory_the_slot_size_stays, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_subscriber *s = imu_subscribe(c, "two", 0);
@@ -181,7 +181,7 @@ static void be_user(const char *name, uid_t uid)
 }
 
 /* Half of the class is what a user may have: 9 and 9, and 3 of the window leave no room for 9 more of that, twice. */
-TEST_WITH(a_window_gets_no_wider_than_its_users_part_allows, setup, teardown)
+TEST_WITH(a_window_grows_no_further_than_the_quota_of_its_user, setup, teardown)
 {
 	struct sim_publisher_options o = { .size = sizeof(o), .max_body = LONG };
 	struct sim_client *c = world_client(&w, "sensor", 0), *d = world_client(&w, "other", 0);
@@ -214,7 +214,7 @@ TEST_WITH(a_window_gets_no_wider_than_its_users_part_allows, setup, teardown)
 }
 
 /* Of the 30 that it may have 18 are taken: what is left beside the 9 of its own is the window, of messages that it announces or not. */
-TEST_WITH(a_window_fits_its_users_part, setup, teardown)
+TEST_WITH(a_window_fits_the_quota_of_its_user, setup, teardown)
 {
 	struct sim_publisher_options o = { .size = sizeof(o), .max_body = LONG, .flags = SIM_PUB_LOCAL };
 	struct sim_client *c = world_client(&w, "sensor", 0);
@@ -240,8 +240,8 @@ TEST_WITH(a_window_fits_its_users_part, setup, teardown)
 	sim_disconnect(c);
 }
 
-/* The next simd, and the next data plane, are told the larger size at once. */
-TEST_WITH(it_keeps_its_slots_over_a_restart, setup, teardown)
+/* After a restart simd and the data plane get the larger size at once. */
+TEST_WITH(a_channel_keeps_its_slot_size_over_a_restart, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -257,7 +257,7 @@ TEST_WITH(it_keeps_its_slots_over_a_restart, setup, teardown)
 	sim_disconnect(c);
 }
 
-/* Of the largest slots there are few, and simd says how many a publisher may have out. */
+/* Slots of the largest class are few, and simd limits how many a publisher may hold. */
 TEST_WITH(no_more_loans_than_were_admitted, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A game with one thread: it begins an advance, draws while time is paused, and takes what was granted when that has come. What is left
- * when simd, the lease or the game itself goes between the two halves. In virtual time.
+ * A game with one thread: it begins an advance, draws while time is paused, and takes the grant when it has arrived.
+ * Shows what happens when simd, the lease or the game itself ends between the two halves. In virtual time.
  */
 #include "scenario/client/world.h"
 
@@ -108,7 +108,7 @@ TEST_WITH(a_pause_does_not_block_the_game, setup, teardown)
 	assert_int_equal(sim_now(game), 3 * S);
 }
 
-/* The end of a step grants less, and what waits for nobody blocks nobody. */
+/* The last frame of a step is shorter, and a call that does not wait for the step blocks no other client. */
 TEST_WITH(a_step_is_granted_in_frames, setup, teardown)
 {
 	int64_t granted, at = 0;
@@ -137,8 +137,8 @@ TEST_WITH(a_step_is_granted_in_frames, setup, teardown)
 	assert_ok(sim_driver_end_advance(d, -1, &granted));
 }
 
-/* Frames come 50 times a second; what is granted is handed over when the wall has come to it. */
-TEST_WITH(slow_motion_is_of_whoever_paces, setup, teardown)
+/* Frames come 50 times a second; the grant is handed out in pieces as the wall clock reaches them. */
+TEST_WITH(slow_motion_is_paced_by_the_driver, setup, teardown)
 {
 	static const struct {
 		const char *scale;
@@ -180,7 +180,7 @@ TEST_WITH(slow_motion_is_of_whoever_paces, setup, teardown)
 }
 
 /* Its own turn comes between the halves. */
-TEST_WITH(it_may_take_part_in_its_own_steps, setup, teardown)
+TEST_WITH(a_driver_may_take_part_in_its_own_steps, setup, teardown)
 {
 	struct sim_step_turn turn;
 	struct sim_step *step;
@@ -202,7 +202,7 @@ TEST_WITH(it_may_take_part_in_its_own_steps, setup, teardown)
 	sim_step_leave(step);
 }
 
-TEST_WITH(simd_may_die_between_the_halves, setup, teardown)
+TEST_WITH(simd_may_be_killed_between_begin_and_end_of_an_advance, setup, teardown)
 {
 	int64_t granted;
 
@@ -223,8 +223,8 @@ TEST_WITH(simd_may_die_between_the_halves, setup, teardown)
 	world_bury(&w);
 }
 
-/* So may the source, and the game: the next one goes on. */
-TEST_WITH(who_drives_may_go_between_the_halves, setup, teardown)
+/* The source and the game may also change in between: the next driver goes on. */
+TEST_WITH(a_driver_may_leave_between_begin_and_end_of_an_advance, setup, teardown)
 {
 	int64_t granted;
 

@@ -188,7 +188,7 @@ static void expect(uint8_t kind, int64_t from_s, int64_t to_s, double scale, con
 	sim_release(sub, m);
 }
 
-TEST_WITH(what_happens_to_time_is_published, setup, teardown)
+TEST_WITH(pause_step_scale_and_source_changes_are_published, setup, teardown)
 {
 	subscribe(JOURNAL_CLOCK_CHANNEL, &sim_ClockEvent_type);
 	control("SetSource", "{\"source\":\"simulation\",\"continue\":false}");
@@ -238,7 +238,7 @@ static unsigned publishers_of(const char *channel)
 	return ch ? ch->n_publishers : 0;
 }
 
-TEST_WITH(there_is_nothing_without_subscribers, setup, teardown)
+TEST_WITH(without_subscribers_no_journal_channel_exists, setup, teardown)
 {
 	int refuse = 0;
 
@@ -258,7 +258,7 @@ TEST_WITH(there_is_nothing_without_subscribers, setup, teardown)
 	sim_service_destroy(lamp);
 }
 
-TEST_WITH(they_go_on_in_a_new_generation, setup, teardown)
+TEST_WITH(the_journal_continues_in_a_new_generation, setup, teardown)
 {
 	int refuse = 0;
 	const struct sim_message *m;

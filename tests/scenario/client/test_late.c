@@ -51,14 +51,14 @@ static struct sim_publisher *engine_pub;
 static struct sim_driver *driver;
 static struct bridge_peer bridge;
 static bool inside;
-static const char *script; /* what is left of it */
+static const char *script; /* the rest of it */
 static unsigned n_done;    /* of what it said */
 static bool stepping;      /* it has asked for a step, and time has not moved yet */
 static int (*world_wait)(void *arg, int fd, short events, int64_t timeout_dur_ns);
 static char text[LOG_SIZE];
 static size_t len;
 
-/* ---- who publishes ---- */
+/* ---- the publishers ---- */
 
 /* stamp_sim_ns 0: now */
 static void publish(struct sim_publisher *p, double x, int64_t stamp_sim_ns)
@@ -97,7 +97,7 @@ static void poll_bridge(void)
 		bridge_answer(&bridge, 0);
 }
 
-/* ---- who disturbs ---- */
+/* ---- disturbances ---- */
 
 static void post(struct sim_client *c, const char *method, json_t *params)
 {
@@ -202,7 +202,7 @@ static void begin(unsigned late, bool driven)
 
 		*p = (struct part){ .c = world_client(&w, roles[i].name, 0) };
 		p->pub = advertise(p->c, roles[i].channel);
-		world_run(&w, 10 * MS); /* what it publishes first finds simd listening */
+		world_run(&w, 10 * MS); /* simd listens before its first message */
 	}
 	w.late = late;
 	/* the hold of lock-step begins with the first of them, and its word is late as well */
@@ -240,7 +240,7 @@ static void disturb(const char *s)
 	script = s;
 }
 
-/* A script that steps goes on over several instants: only then comes the next. */
+/* A script with a step takes several instants: only then the next one runs. */
 static const char *next_script(unsigned shift, unsigned *count)
 {
 	return *script || stepping || shift == N_SCRIPTS ? "" : scripts[((*count)++ + shift) % N_SCRIPTS];
@@ -285,7 +285,7 @@ static void finish(void)
 	world_destroy(&w);
 }
 
-/* shift: which of the scripts comes at which instant; N_SCRIPTS: none. */
+/* shift: which of the scripts runs at which instant; N_SCRIPTS: none. */
 static void run(unsigned late, unsigned shift, unsigned when)
 {
 	unsigned count = 0;
@@ -307,7 +307,7 @@ static unsigned lines(void)
 	return n;
 }
 
-TEST(one_log_however_late_dispatch_is)
+TEST(a_late_dispatch_does_not_change_the_log)
 {
 	static char first[LOG_SIZE];
 
@@ -324,7 +324,7 @@ TEST(one_log_however_late_dispatch_is)
 		}
 }
 
-/* Time that nobody drives waits for participants in steps alone. */
+/* Time without a driver waits for participants in steps only. */
 static void run_steps(unsigned late)
 {
 	struct sim_clock_sample now;
@@ -340,7 +340,7 @@ static void run_steps(unsigned late)
 	finish();
 }
 
-TEST(steps_of_a_wall_clock_too)
+TEST(a_late_dispatch_does_not_change_the_log_of_wall_clock_steps)
 {
 	static char first[LOG_SIZE];
 
@@ -370,7 +370,7 @@ static void run_crowded(unsigned late, uint64_t seed)
 	for (unsigned i = 0; i < N_INSTANTS; i++)
 		instant("", 0);
 	crowded = false;
-	w.env.wait(&w, -1, 0, MS); /* what they have sent is read */
+	w.env.wait(&w, -1, 0, MS); /* their messages are read */
 	call("ResumeClock", "{}");
 	assert_int_equal(sim_driver_advance(driver, INSTANT_DUR, NULL), 0);
 	sim_driver_release(driver);
@@ -379,7 +379,7 @@ static void run_crowded(unsigned late, uint64_t seed)
 	finish();
 }
 
-TEST(twenty_operators_against_each_other)
+TEST(twenty_operators_do_not_change_the_log)
 {
 	static char first[LOG_SIZE];
 

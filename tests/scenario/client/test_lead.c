@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pause, resume, scale and step from a program: what each waits for, and what it says where that does not come. In virtual time. */
+/*
+ * Pause, resume, scale and step from a program: what each call waits for, and its error when the wait times out. In
+ * virtual time.
+ */
 #include "scenario/client/world.h"
 
 #include <errno.h>
@@ -25,7 +28,7 @@ static void select_source(struct sim_client *c, const char *name)
 	free(json);
 }
 
-TEST_WITH(a_clock_that_runs_by_itself_is_led, setup, teardown)
+TEST_WITH(a_free_running_clock_is_paused_stepped_and_scaled, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "lead", 0);
 	int64_t at, then = 7;
@@ -63,19 +66,19 @@ TEST_WITH(a_clock_that_runs_by_itself_is_led, setup, teardown)
 	sim_disconnect(c);
 }
 
-TEST_WITH(a_driver_is_waited_for_as_long_as_one_likes, setup, teardown)
+TEST_WITH(a_step_waits_for_its_driver_as_long_as_the_caller_says, setup, teardown)
 {
 	struct sim_client *engine = world_client(&w, "engine", 0), *c = world_client(&w, "lead", 0);
 	struct sim_driver *d;
 	int64_t granted, began;
 
 	assert_ok(sim_clock_pause(c, 0));
-	assert_int_equal(sim_clock_step(c, TICK, S, NULL), -ENOTCONN); /* nobody drives */
+	assert_int_equal(sim_clock_step(c, TICK, S, NULL), -ENOTCONN); /* time has no driver */
 	assert_ok(sim_clock_resume(c));
 	assert_ok(sim_driver_acquire(engine, 0, &d));
 	assert_ok(sim_driver_advance(d, TICK, &granted));
 	assert_ok(sim_clock_pause(c, 0));
-	assert_false(is(c, SIM_CLOCK_PAUSED)); /* what it was granted is not published yet */
+	assert_false(is(c, SIM_CLOCK_PAUSED)); /* the granted instant is not published yet */
 	began = exec_now(w.x);
 	assert_int_equal(sim_clock_pause(c, 3 * S), -ETIMEDOUT);
 	assert_non_null(strstr(sim_why(), "the driver has not asked for more time"));
@@ -108,7 +111,7 @@ TEST_WITH(a_driver_is_waited_for_as_long_as_one_likes, setup, teardown)
 	sim_disconnect(c);
 }
 
-TEST_WITH(what_cannot_be_led_says_so, setup, teardown)
+TEST_WITH(control_that_the_source_does_not_support_is_refused_with_the_reason, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "lead", 0);
 
@@ -132,7 +135,7 @@ TEST_WITH(what_cannot_be_led_says_so, setup, teardown)
 }
 
 /* What the driver was granted for the step is published first. */
-TEST_WITH(a_pause_that_cuts_a_step_short_is_waited_for, setup, teardown)
+TEST_WITH(a_call_waits_for_a_pause_that_cuts_a_step_short, setup, teardown)
 {
 	struct sim_client *engine = world_client(&w, "engine", 0), *c = world_client(&w, "lead", 0),
 			  *other = world_client(&w, "other", 0);
@@ -157,7 +160,7 @@ TEST_WITH(a_pause_that_cuts_a_step_short_is_waited_for, setup, teardown)
 }
 
 /* Its caller asks for more at once, sees the step's end, and can end the next one itself. */
-TEST_WITH(a_step_that_has_timed_out_holds_up_nothing, setup, teardown)
+TEST_WITH(a_step_that_has_timed_out_does_not_block_its_caller, setup, teardown)
 {
 	struct sim_client *engine = world_client(&w, "engine", 0), *c = world_client(&w, "lead", 0);
 	struct sim_driver *d;

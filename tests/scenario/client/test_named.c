@@ -40,7 +40,7 @@ static void attach_and_name(const char *name)
 	assert_true(is_shown(name));
 }
 
-TEST(what_is_named_at_once_stays)
+TEST(an_inbound_channel_named_at_once_stays_listed)
 {
 	world_create_late(&w, test_seed(43), "");
 	attach_and_name("/gear_cmd");

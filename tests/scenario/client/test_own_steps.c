@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A driver that takes part in its own steps from one thread: it sets time in two halves and runs its own step in between. And what
- * such a step costs where all that is published is for local subscribers: hardly a bell.
+ * A driver that takes part in its own steps from one thread: it sets time in two halves and runs its own step in
+ * between. And the cost of such a step where all messages are for local subscribers: hardly a doorbell.
  */
 #include "scenario/client/imu.h"
 
@@ -70,7 +70,7 @@ static void end(void)
 	assert_int_equal(sim_now(c), t_ns);
 }
 
-TEST_WITH(it_has_its_turn_before_the_answer, setup, teardown)
+TEST_WITH(the_driver_has_its_turn_before_the_answer, setup, teardown)
 {
 	struct sim_step_turn turn;
 
@@ -93,7 +93,7 @@ TEST_WITH(it_has_its_turn_before_the_answer, setup, teardown)
 }
 
 /* What would be lost with it is waited for. */
-TEST_WITH(a_call_that_waits_takes_the_answer_that_is_due, setup, teardown)
+TEST_WITH(a_jump_waits_for_the_pending_answer, setup, teardown)
 {
 	(void)begin();
 	sim_step_leave(step);
@@ -103,7 +103,7 @@ TEST_WITH(a_call_that_waits_takes_the_answer_that_is_due, setup, teardown)
 	assert_int_equal(sim_driver_end(d, 0), -ENOTCONN);
 }
 
-TEST_WITH(a_turn_that_others_have_says_so, setup, teardown)
+TEST_WITH(a_turn_says_whether_other_participants_share_it, setup, teardown)
 {
 	struct sim_client *other = world_client(&w, "other", 0);
 	struct sim_step_turn turn;
@@ -120,7 +120,7 @@ TEST_WITH(a_turn_that_others_have_says_so, setup, teardown)
 	sim_disconnect(other);
 }
 
-TEST_WITH(simd_may_die_before_its_answer, setup, teardown)
+TEST_WITH(simd_may_be_killed_before_its_answer, setup, teardown)
 {
 	(void)begin();
 	end();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pauses, steps, scales and sources at any moment, with the whole daemon in virtual time: nothing that was published for an
- * instant is lost, and what the bridge gets is the same as without them.
+ * Pauses, steps, scales and sources at any moment, with the whole daemon in virtual time: no message published for an
+ * instant is lost, and the bridge gets the same messages as without them.
  */
 #include "scenario/client/world.h"
 
@@ -43,7 +43,7 @@ static char log_text[LOG_SIZE];
 static size_t log_len;
 static char ordered[LOG_SIZE]; /* of the last run */
 
-/* ---- who publishes ---- */
+/* ---- the publishers ---- */
 
 static void on_completed(void *user, bool ok, enum sim_reason reason)
 {
@@ -108,7 +108,7 @@ static void poll_bridge(void)
 		bridge_answer(&bridge, 0);
 }
 
-/* ---- who disturbs ---- */
+/* ---- disturbances ---- */
 
 static void post(struct sim_client *c, const char *method, json_t *params)
 {
@@ -201,7 +201,7 @@ static void take_lease(void)
 	assert_int_equal(sim_driver_acquire(engine, 0, &driver), 0);
 }
 
-/* As an engine does: what it has computed is published a while after time has come to that instant. */
+/* As an engine does: the results of an instant are published a while after time has reached it. */
 static void instant(struct sim_gate *g)
 {
 	struct sim_clock_sample now;
@@ -277,7 +277,10 @@ static size_t lines_of(uint32_t channel, bool others, char *ret)
 	return n;
 }
 
-/* In lock-step all is in one order, but for who watches, which is waited for by nobody; else each channel is. */
+/*
+ * In lock-step all messages are in one order, except those for a watcher, which is not waited for; otherwise those of
+ * each channel are.
+ */
 static void in_order(bool lockstep, char *ret)
 {
 	uint32_t watched = parts[2].pub->reg->channel_id;
@@ -296,7 +299,7 @@ static void finish(void)
 {
 	disturbed = resume_it = false;
 	call("ResumeClock", "{}");
-	sim_driver_release(driver); /* nothing holds what was published last */
+	sim_driver_release(driver); /* the messages published last are not held */
 	for (int i = 0; i < 100; i++) {
 		let_pass(MS);
 		sim_process(engine);
@@ -350,17 +353,17 @@ static void check_runs(bool lockstep)
 	}
 }
 
-TEST(lock_step_loses_nothing_and_gives_one_log)
+TEST(lock_step_loses_no_message_and_repeats_the_log)
 {
 	check_runs(true);
 }
 
-TEST(a_plain_engine_loses_nothing)
+TEST(an_engine_without_lock_step_loses_no_message)
 {
 	check_runs(false);
 }
 
-/* What it was granted is published 20 ms later, and the step is not over before. */
+/* The granted instant is published 20 ms later, and the step is not over before. */
 TEST(a_step_lasts_until_the_engine_asks)
 {
 	struct sim_clock_sample now;
@@ -382,8 +385,8 @@ TEST(a_step_lasts_until_the_engine_asks)
 	finish();
 }
 
-/* A wall clock is paused at once; what was published by then is on its way. */
-TEST(what_a_wall_clock_has_seen_published_goes_out)
+/* A wall clock is paused at once; messages published before are still delivered. */
+TEST(messages_published_before_a_wall_clock_pauses_are_delivered)
 {
 	begin(1, false);
 	call("SetSource", "{\"source\": \"simulation\"}");

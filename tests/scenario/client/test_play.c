@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The player of logs with all of its threads, into a simd in this process: what a sanitizer should watch. Its orders come while it plays;
- * channels of the log are found meanwhile. No wall time is asserted.
+ * The player of logs with all its threads, publishing into a simd in this process, to be run under a sanitizer. Orders
+ * arrive while it plays; channels of the log are found meanwhile. No wall time is asserted.
  */
 #include "scenario/client/imu.h"
 
@@ -82,7 +82,7 @@ static void say(void *ctx, const char *text)
 {
 	struct playing *p = ctx;
 
-	assert_non_null(strstr(text, "/other")); /* nobody's type, and nothing else */
+	assert_non_null(strstr(text, "/other")); /* the channel without a known type, and no other */
 	atomic_fetch_add(&p->said, 1);
 }
 
@@ -164,7 +164,7 @@ static uint64_t published(struct playing *p)
 	return s.published;
 }
 
-TEST(all_of_it_in_lockstep)
+TEST(every_message_of_a_log_is_played_in_lockstep)
 {
 	static struct playing p;
 	struct player_simd_counters n;
@@ -183,7 +183,7 @@ TEST(all_of_it_in_lockstep)
 	end(&p);
 }
 
-TEST(orders_while_it_plays)
+TEST(pause_seek_next_and_rate_work_while_a_log_plays)
 {
 	static struct playing p;
 	struct player_simd_counters n;
@@ -205,7 +205,7 @@ TEST(orders_while_it_plays)
 	end(&p);
 }
 
-TEST(a_stop_in_the_middle)
+TEST(a_replay_can_be_stopped_in_the_middle)
 {
 	static struct playing p;
 
@@ -216,8 +216,8 @@ TEST(a_stop_in_the_middle)
 	end(&p);
 }
 
-/* In the middle, where an advance waits; and at the end, where the caller waits for what was published. */
-TEST(a_stop_in_a_pause_in_lockstep)
+/* In the middle, where an advance waits; and at the end, where the caller waits for the published messages. */
+TEST(a_replay_can_be_stopped_in_a_pause_in_lockstep)
 {
 	for (int at_end = 0; at_end <= 1; at_end++) {
 		static struct playing p;

@@ -31,7 +31,7 @@ TEST_WITH(a_message_is_delivered_and_completed, setup, teardown)
 	assert_int_equal(bridge_next(&b, 100), 1);
 	assert_int_equal(b.channels, 1);
 	assert_ptr_equal(b.p.deliveries[0].message.body, slot + 1); /* in place */
-	slot->body_size = 0x7fffffff; /* its publisher writes on: nobody looks there again */
+	slot->body_size = 0x7fffffff; /* its publisher writes on: the slot is not read again */
 	assert_int_equal(b.p.deliveries[0].message.body_size, sizeof(struct sim_Imu));
 	assert_int_equal(b.p.deliveries[0].message.header.sequence, 1);
 	assert_true(((const struct sim_Imu *)b.p.deliveries[0].message.body)->linear_acceleration.x == 4.5);
@@ -43,7 +43,7 @@ TEST_WITH(a_message_is_delivered_and_completed, setup, teardown)
 	world_process(&w, c);
 	assert_int_equal(done.calls, 1);
 	assert_int_equal(done.ok, 1);
-	/* what is written over between simd's look and the bridge's is no message any more */
+	/* a slot overwritten between simd's check and the bridge's is no message any more */
 	slot = imu_loan(p);
 	assert_int_equal(sim_try_queue(p, slot, NULL, on_done, &done), 0);
 	world_run(&w, MS);
@@ -66,8 +66,8 @@ TEST_WITH(a_message_is_delivered_and_completed, setup, teardown)
 	bridge_end(&b);
 }
 
-/* Messages that are kept to the end of a turn have lower numbers: simd may take none of them for lost. */
-TEST_WITH(what_is_kept_is_not_published_yet, setup, teardown)
+/* Messages that are held until the end of a turn have lower numbers: simd must not count them as lost. */
+TEST_WITH(messages_kept_to_the_end_of_a_turn_are_not_counted_as_published, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -83,8 +83,8 @@ TEST_WITH(what_is_kept_is_not_published_yet, setup, teardown)
 	sim_disconnect(c);
 }
 
-/* One client writes over all that it can: those that come then are served, and those that were there go on. */
-TEST_WITH(a_scribbled_page_bars_nobody, setup, teardown)
+/* One client overwrites all that it can: clients that connect later are served, and those connected before continue. */
+TEST_WITH(an_overwritten_dispatch_page_blocks_no_client, setup, teardown)
 {
 	struct sim_client *old = world_client(&w, "old", 0), *c;
 	struct sim_publisher *was = imu_advertise(old, "imu", 0), *p;
@@ -93,7 +93,7 @@ TEST_WITH(a_scribbled_page_bars_nobody, setup, teardown)
 
 	for (size_t i = 0; i < sizeof(*w.simd->dispatch_page); i++)
 		page[i] = (unsigned char)(i * 167 + (i >> 8) * 13 + 1);
-	world_run(&w, 3000 * MS); /* once a second what nobody has claimed is freed */
+	world_run(&w, 3000 * MS); /* once a second unclaimed credits are freed */
 	c = world_client(&w, "new", 0);
 	p = imu_advertise(c, "other", 0);
 	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
@@ -108,7 +108,7 @@ TEST_WITH(a_scribbled_page_bars_nobody, setup, teardown)
 	sim_disconnect(old);
 }
 
-TEST_WITH(accepted_but_nobody, setup, teardown)
+TEST_WITH(an_accepted_message_without_a_bridge_completes_with_the_reason, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0), *alone = imu_advertise(c, "alone", 0);
@@ -151,7 +151,7 @@ static int ice_wait(void *arg, int fd, short events, int64_t timeout_dur_ns)
 }
 
 /* Probes take no credit. However long simd does not look, they leave its queue to messages. */
-TEST_WITH(probes_are_few, setup, teardown)
+TEST_WITH(probes_do_not_fill_the_queue, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p, *other = imu_advertise(c, "imu", 0);
@@ -175,7 +175,7 @@ TEST_WITH(probes_are_few, setup, teardown)
 	sim_disconnect(c);
 }
 
-/* Waiting for a change: a bridge comes, connects, loses its far side, goes; and simd itself goes. */
+/* Waiting for a change: a bridge attaches, connects, loses its far side, exits; and simd itself exits. */
 TEST_WITH(bridges_come_and_go, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
@@ -237,7 +237,7 @@ TEST_WITH(a_paused_clock_refuses, setup, teardown)
 	assert_int_equal(done.calls, 20);
 	assert_int_equal(done.ok, 0);
 	assert_int_equal(done.reason, SIM_REASON_PAUSED);
-	assert_int_equal(sim_take(s, &got), -EAGAIN);           /* a refused slot reaches nobody */
+	assert_int_equal(sim_take(s, &got), -EAGAIN);           /* a refused slot is not delivered */
 	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0); /* local ones do not care */
 	assert_int_equal(sim_take(s, &got), 0);
 	assert_int_equal(got->header.sequence, 1);
@@ -279,7 +279,7 @@ TEST(a_channel_of_too_many_bridges_is_refused)
 	world_destroy(&w);
 }
 
-/* Completions that nobody reads are bounded; what they stand for is not lost. */
+/* The number of unread completions is bounded; their messages are not lost. */
 TEST_WITH(unread_completions_stop_a_publisher, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
@@ -320,7 +320,7 @@ static void queue_again(void *user, bool ok, enum sim_reason reason)
 		a->r = sim_try_queue(a->p, imu_loan(a->p), a->t, queue_again, a);
 }
 
-TEST_WITH(a_token_is_held_by_one, setup, teardown)
+TEST_WITH(a_token_has_one_holder_at_a_time, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0), *other = world_client(&w, "other", 0);
 	struct sim_publisher *p = imu_advertise(c, "two", 0), *q = imu_advertise(other, "imu", 0);
@@ -363,7 +363,7 @@ TEST_WITH(a_token_is_held_by_one, setup, teardown)
 	bridge_end(&b);
 }
 
-TEST_WITH(without_a_credit_it_is_refused, setup, teardown)
+TEST_WITH(a_publish_without_a_free_credit_is_refused, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "two", 0), *q = imu_advertise(c, "two", SIM_PUB_NO_WAIT);
@@ -406,7 +406,7 @@ static void answer_later(void *arg)
 }
 
 /* The engine runs free, so that the bridge is lossless: its producers wait for an answer, and for its deadline at most. */
-TEST_WITH(a_lossless_bridge_is_waited_for, setup, teardown)
+TEST_WITH(producers_wait_for_a_lossless_bridge, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", SIM_CLIENT_SOURCE);
 	struct sim_publisher *p = imu_advertise(c, "two", 0), *q = imu_advertise(c, "two", SIM_PUB_NO_WAIT);
@@ -441,7 +441,10 @@ TEST_WITH(a_lossless_bridge_is_waited_for, setup, teardown)
 	bridge_end(&b);
 }
 
-/* A reused buffer: the message is what it was at the call, whatever happens to the buffer afterwards. */
+/*
+ * A reused buffer: the message has the content of the buffer at the time of the call, whatever is written into it
+ * afterwards.
+ */
 TEST_WITH(copies_are_taken_at_the_call, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
@@ -480,7 +483,7 @@ TEST_WITH(copies_are_taken_at_the_call, setup, teardown)
 	bridge_end(&b);
 }
 
-/* What is refused is not looked at, let alone copied: here that would be a crash. */
+/* A refused body is not read, let alone copied: here that would be a crash. */
 TEST_WITH(refused_copies_are_freed, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
@@ -567,7 +570,7 @@ TEST_WITH(misuse_is_refused, setup, teardown)
 }
 
 /* Destroyed with messages outstanding: they still complete, once each. */
-TEST_WITH(a_publisher_may_be_destroyed_early, setup, teardown)
+TEST_WITH(a_publisher_may_be_destroyed_with_messages_outstanding, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -600,7 +603,7 @@ TEST_WITH(a_publisher_may_be_destroyed_early, setup, teardown)
 }
 
 /* Local messages on a dispatched channel share its window, so that simd's queue cannot overflow. */
-TEST_WITH(a_local_flood_harms_nobody, setup, teardown)
+TEST_WITH(a_flood_of_local_messages_does_not_overflow_simds_queue, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "two", 0);
@@ -673,7 +676,7 @@ static void publish_json(struct sim_publisher *p, const struct sim_type *type, c
 		fail_msg("%s: %s", type->name, sim_why());
 }
 
-/* Who gives no max_body gets one that the smallest and a typical message of the type fit. */
+/* A publisher without max_body gets a default that fits the smallest and a typical message of the type. */
 TEST_WITH(default_sizes_suffice, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Subscribers and readers: what is handed out, what is counted, what is refused; in virtual time. */
+/* Subscribers and readers: messages returned, counters and errors; in virtual time. */
 #include "scenario/client/imu.h"
 
 #include <errno.h>
@@ -37,8 +37,8 @@ TEST_WITH(messages_come_in_order, setup, teardown)
 	sim_disconnect(c);
 }
 
-/* Also the wait that has yet to begin; what there is to take comes before. */
-TEST_WITH(a_wait_is_cancelled_before_it_begins, setup, teardown)
+/* Cancelling also ends a wait that begins later; messages in the queue are returned first. */
+TEST_WITH(a_wait_can_be_cancelled_before_it_begins, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -57,8 +57,11 @@ TEST_WITH(a_wait_is_cancelled_before_it_begins, setup, teardown)
 	sim_disconnect(c);
 }
 
-/* Who has subscribed is counted when it is told so; this program's own never, simd's own never. */
-TEST_WITH(a_publisher_knows_who_else_subscribes, setup, teardown)
+/*
+ * The count includes subscribers that the publisher was notified of; those of this program and of simd are never
+ * counted.
+ */
+TEST_WITH(a_publisher_knows_how_many_other_processes_subscribe, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0), *other = world_client(&w, "other", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0), *local = imu_advertise(c, "local", SIM_PUB_LOCAL);
@@ -91,8 +94,11 @@ TEST_WITH(a_publisher_knows_who_else_subscribes, setup, teardown)
 	sim_disconnect(c);
 }
 
-/* Who subscribed to the simd that died may come back later than we: until all have had time for that there may be some. */
-TEST_WITH(after_a_restart_there_may_be_subscribers, setup, teardown)
+/*
+ * Subscribers of the simd that died may return later than this client: until all have had time for that, the publisher
+ * assumes that there are some.
+ */
+TEST_WITH(after_a_restart_subscribers_are_assumed_until_known, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0), *other = world_client(&w, "other", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", SIM_PUB_LOCAL);
@@ -171,8 +177,8 @@ TEST_WITH(names_have_the_rigs_prefix, setup, teardown)
 	sim_disconnect(c);
 }
 
-/* Loans, and what a pool has. */
-TEST_WITH(what_is_held_is_bounded, setup, teardown)
+/* Bounds of loans, and of the pool. */
+TEST_WITH(loans_and_held_messages_are_bounded, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", SIM_PUB_LOCAL);
@@ -232,7 +238,7 @@ TEST_WITH(overflow_drops_the_oldest, setup, teardown)
 }
 
 /* 200 slots: 9 of the publisher, 4 and 2 more of the first subscriber; the second has the rest, less 2 that it may hold. */
-TEST_WITH(a_queue_is_as_deep_as_there_is_room, setup, teardown)
+TEST_WITH(a_queue_uses_the_slots_that_are_left, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 	struct sim_publisher_options large = { .size = sizeof(large), .max_body = 60000, .flags = SIM_PUB_LOCAL };
@@ -280,7 +286,7 @@ static struct sim_slot *hostile_slot(struct ipc_pub *pub)
 	return slot;
 }
 
-TEST_WITH(nonsense_from_the_data_plane_is_dropped, setup, teardown)
+TEST_WITH(malformed_messages_of_the_data_plane_are_dropped, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 	struct sim_subscriber *s = imu_subscribe(c, "imu", 0);
@@ -312,7 +318,10 @@ TEST_WITH(nonsense_from_the_data_plane_is_dropped, setup, teardown)
 	sim_disconnect(c);
 }
 
-/* Its publisher still writes into the slot: what was taken stays what it was, and a frame's name ends. */
+/*
+ * The publisher still writes into the slot: a header that was read does not change, and the frame name in it is
+ * terminated.
+ */
 TEST_WITH(a_header_is_read_once, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What killed processes had in hand comes back at its time, and never before: in virtual time, on a data plane that knows
- * who has a slot (ipc_mem_wrongly_freed()).
+ * Slots of killed processes are freed in time, and never too early: in virtual time, on a data plane that knows who
+ * holds each slot (ipc_mem_wrongly_freed()).
  */
 #include "scenario/client/imu.h"
 
@@ -102,16 +102,16 @@ TEST_WITH(slots_of_a_dead_publisher_come_back_at_once, begin, end)
 	expect_back(3);
 }
 
-/* simd may have some of it in hand that dispatch does not know of. */
-TEST_WITH(those_of_a_local_publisher_when_they_have_settled, begin, end)
+/* simd may hold slots of it that dispatch does not know of. */
+TEST_WITH(slots_of_a_dead_local_publisher_are_freed_after_settling, begin, end)
 {
 	sensor_dies("alone", SIM_PUB_LOCAL, 2, IPC_MEM_LOSS_ORIGIN);
 	expect_settling(2);
 	expect_back(2);
 }
 
-/* Another one may have pushed a slot out of simd's queue, and have it in hand. */
-TEST_WITH(those_of_a_shared_channel_when_they_have_settled, begin, end)
+/* Another publisher may have pushed a slot out of simd's queue, and hold it. */
+TEST_WITH(slots_of_a_dead_publisher_on_a_shared_channel_are_freed_after_settling, begin, end)
 {
 	struct sim_client *other = world_client(&w, "other", 0);
 	struct sim_publisher *p = imu_advertise(other, "imu", 0);
@@ -125,14 +125,14 @@ TEST_WITH(those_of_a_shared_channel_when_they_have_settled, begin, end)
 	before = ipc_mem_slots_used(w.bus);
 }
 
-TEST_WITH(a_slot_of_nobodys_comes_back_when_it_has_settled, begin, end)
+TEST_WITH(a_slot_without_an_owner_is_freed_after_settling, begin, end)
 {
 	sensor_dies("imu", 0, 2, IPC_MEM_LOSS_NOBODYS);
 	expect_settling(2);
 	expect_back(2);
 }
 
-TEST_WITH(not_while_a_process_stands_still, begin, end)
+TEST_WITH(no_slot_is_freed_while_a_process_is_stopped, begin, end)
 {
 	struct sim_client *other = world_client(&w, "other", 0);
 
@@ -150,7 +150,7 @@ TEST_WITH(not_while_a_process_stands_still, begin, end)
 }
 
 /* simctl, suspended in its terminal. */
-TEST_WITH(a_tool_may_stand_still, begin, end)
+TEST_WITH(a_stopped_tool_does_not_delay_freeing, begin, end)
 {
 	struct sim_client *tool = world_client(&w, "tool", SIM_CLIENT_NO_DATA);
 
@@ -160,8 +160,11 @@ TEST_WITH(a_tool_may_stand_still, begin, end)
 	sim_disconnect(tool);
 }
 
-/* It may have them in its queue, or in hand: only what no port refers to goes, when that has settled. */
-TEST_WITH(not_at_once_while_a_process_that_has_subscribed_lives, begin, end)
+/*
+ * The subscriber may have them in its queue, or on loan: after a settling time only slots that no port refers to are
+ * freed.
+ */
+TEST_WITH(slots_are_freed_late_while_a_subscriber_of_the_channel_lives, begin, end)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0), *l = world_client(&w, "listener", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -186,7 +189,7 @@ TEST_WITH(not_at_once_while_a_process_that_has_subscribed_lives, begin, end)
 	sim_disconnect(l);
 }
 
-TEST_WITH(but_though_one_of_another_channel_lives, begin, end)
+TEST_WITH(a_subscriber_of_another_channel_does_not_delay_freeing, begin, end)
 {
 	struct sim_client *l = world_client(&w, "listener", 0);
 	struct sim_subscriber *s = imu_subscribe(l, "else", 0);
@@ -198,7 +201,7 @@ TEST_WITH(but_though_one_of_another_channel_lives, begin, end)
 	sim_disconnect(l);
 }
 
-TEST_WITH(not_while_a_bridge_has_a_message, begin, end)
+TEST_WITH(no_slot_is_freed_while_a_bridge_holds_a_message, begin, end)
 {
 	struct bridge_peer b;
 	struct sim_client *c;
@@ -234,8 +237,8 @@ static int peer_exit_fd(void *user, int sock, int64_t connected_mono_ns)
 
 static const struct simd_ops ops_of_processes = { .peer_exit_fd = peer_exit_fd };
 
-/* Its session ends, but not the process: it may publish what it has on loan. */
-TEST_WITH(not_while_the_process_lives, begin, end)
+/* The session ends, but the process lives on: it may still publish the slots that it has on loan. */
+TEST_WITH(no_slot_is_freed_while_the_process_lives_after_its_session, begin, end)
 {
 	struct sim_client *c;
 	struct sim_publisher *p;
@@ -250,7 +253,7 @@ TEST_WITH(not_while_the_process_lives, begin, end)
 	lose(p, 2, IPC_MEM_LOSS_ORIGIN);
 	(void)shutdown(c->session->sock, SHUT_RDWR);
 	world_run(&w, 60 * S);
-	expect_lost(1); /* what it has on loan */
+	expect_lost(1); /* the slots that it has on loan */
 	assert_int_equal(sim_unloan(p, slot), 0);
 	ipc_mem_kill(c->att->ipc);
 	close(exit_pipe[1]);
@@ -262,7 +265,7 @@ TEST_WITH(not_while_the_process_lives, begin, end)
 }
 
 /* Nor what such a one has published since then: simd has it in its queue. */
-TEST_WITH(nor_what_it_published_after_its_session, begin, end)
+TEST_WITH(messages_published_after_the_session_are_not_freed_early, begin, end)
 {
 	struct sim_client *c;
 	struct sim_publisher *p;
@@ -296,7 +299,7 @@ static struct ipc *foreigner(struct ipc_pub **ret)
 	return ipc;
 }
 
-TEST_WITH(not_while_somebody_unknown_is_attached, begin, end)
+TEST_WITH(no_slot_is_freed_while_an_unknown_process_is_attached, begin, end)
 {
 	struct ipc_pub *p;
 	struct ipc *ipc = foreigner(&p);
@@ -313,7 +316,7 @@ TEST_WITH(not_while_somebody_unknown_is_attached, begin, end)
 	expect_back(4);
 }
 
-TEST_WITH(nor_while_an_unknown_one_is_dead_and_not_freed, begin, end)
+TEST_WITH(no_slot_is_freed_while_an_unknown_dead_process_is_not_freed, begin, end)
 {
 	struct ipc_pub *p;
 	struct ipc *ipc = foreigner(&p);
@@ -334,7 +337,7 @@ TEST_WITH(nor_while_an_unknown_one_is_dead_and_not_freed, begin, end)
 }
 
 /* A client that claims another's port, by a bug or by intent. */
-TEST_WITH(a_forged_origin_frees_nobody_elses, begin, end)
+TEST_WITH(a_forged_origin_does_not_free_slots_of_another_client, begin, end)
 {
 	struct sim_client *good = world_client(&w, "good", 0), *bad = world_client(&w, "bad", 0);
 	struct sim_publisher *g = imu_advertise(good, "imu", 0), *b = imu_advertise(bad, "other", 0);
@@ -349,7 +352,7 @@ TEST_WITH(a_forged_origin_frees_nobody_elses, begin, end)
 	sim_disconnect(good);
 }
 
-TEST_WITH(a_new_data_plane_has_lost_nothing, begin, end)
+TEST_WITH(a_new_data_plane_starts_without_lost_slots, begin, end)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `simctl record` receives with, in virtual time: a recorder that is prompt and one that is starved write the same log times, those of
- * publishing.
+ * The receiving part of `simctl record`, in virtual time: a prompt recorder and a starved one write the same log times,
+ * those of publishing.
  */
 #include "scenario/client/world.h"
 
@@ -74,7 +74,7 @@ static void recorder_end(struct recorder *r)
 	sim_disconnect(r->c);
 }
 
-/* ---- what it wrote ---- */
+/* ---- the recorded files ---- */
 
 static void read_file(const char *path, struct times *ret)
 {
@@ -225,7 +225,7 @@ TEST_WITH(a_starved_recorder_writes_the_same_times, setup, teardown)
 }
 
 /* Time that is driven stands while messages are published, and has moved on when a starved recorder takes them. */
-TEST_WITH(in_lockstep_it_is_the_time_of_the_step, setup, teardown)
+TEST_WITH(in_lockstep_a_recorder_writes_the_time_of_the_step, setup, teardown)
 {
 	static struct recorder prompt, starved;
 	static struct times a, b;
@@ -255,8 +255,8 @@ TEST_WITH(in_lockstep_it_is_the_time_of_the_step, setup, teardown)
 	expect_same(&b, &r.published);
 }
 
-/* An engine that loads its scene again: a file each, and who is late puts nothing into the wrong one. */
-TEST_WITH(a_scene_that_is_loaded_again_is_a_file_of_its_own, setup, teardown)
+/* An engine that reloads its scene: one file for each run, and a starved recorder writes nothing into the wrong one. */
+TEST_WITH(a_reloaded_scene_is_recorded_into_a_new_file, setup, teardown)
 {
 	static struct recorder prompt, starved;
 	static struct times a, b;
@@ -289,8 +289,8 @@ TEST_WITH(a_scene_that_is_loaded_again_is_a_file_of_its_own, setup, teardown)
 	expect_same(&b, &r.published);
 }
 
-/* Of what is latched it is known when it was published, too; but a log begins when its recorder did. */
-TEST_WITH(what_is_latched_has_the_time_of_the_beginning, setup, teardown)
+/* The time at which latched messages were published is known, too; but a log begins when its recorder did. */
+TEST_WITH(latched_messages_are_recorded_with_the_start_time_of_the_log, setup, teardown)
 {
 	static struct recorder rec;
 	static struct times t;

@@ -98,7 +98,7 @@ static void expect_stale(struct sim_client *c, const struct sim_clock_page *page
 	assert_int_equal(sim_sleep_until(c, stale.sim_ns + 1, -1), -ENOTCONN);
 }
 
-TEST_WITH(a_killed_simd_is_followed, setup, teardown)
+TEST_WITH(clients_reconnect_to_a_restarted_simd, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0), *local = imu_advertise(c, "local", SIM_PUB_LOCAL);
@@ -169,7 +169,7 @@ TEST_WITH(a_killed_simd_is_followed, setup, teardown)
 	bridge_end(&b);
 }
 
-TEST_WITH(a_killed_data_plane_is_followed, setup, teardown)
+TEST_WITH(clients_reconnect_to_a_restarted_data_plane, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0), *rx = world_client(&w, "receiver", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0), *quiet = imu_advertise(c, "quiet", 0);
@@ -235,7 +235,7 @@ TEST_WITH(a_killed_data_plane_is_followed, setup, teardown)
  * Published in the moment between simd's farewell to a life and the news of it: simd never hears of these
  * messages. Their credits and their token come back all the same.
  */
-TEST_WITH(a_client_never_heard_is_let_go, setup, teardown)
+TEST_WITH(a_client_that_is_never_heard_is_dropped, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "two", SIM_PUB_NO_WAIT);
@@ -263,7 +263,7 @@ TEST_WITH(a_client_never_heard_is_let_go, setup, teardown)
 }
 
 /* simd has too little memory for the next generation, less each time; the one after it works. */
-TEST_WITH(memory_may_fail_at_each_step_of_coming_up, setup, teardown)
+TEST_WITH(too_little_memory_at_a_start_is_retried, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p[2] = { imu_advertise(c, "imu", 0), imu_advertise(c, "other", 0) };
@@ -299,7 +299,7 @@ TEST_WITH(memory_may_fail_at_each_step_of_coming_up, setup, teardown)
 }
 
 /* simd and RouDi both: the new simd is on another life. */
-TEST_WITH(simd_and_data_plane_killed_are_followed, setup, teardown)
+TEST_WITH(clients_reconnect_after_simd_and_data_plane_are_killed, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -365,10 +365,10 @@ static void slow_end(struct slow *k, uint64_t sequence)
 }
 
 /*
- * In the rush after a restart RouDi answered the attach in time, and not the creation of the first port: simd
- * does not tell of it, and the client must not take itself for connected.
+ * Under load after a restart RouDi answered the attach in time, but not the creation of the first port: simd does not
+ * report that, and the client must not consider itself connected.
  */
-TEST_WITH(ports_refused_in_the_rush, setup, teardown)
+TEST_WITH(a_client_whose_first_port_was_refused_is_not_connected, setup, teardown)
 {
 	struct slow k;
 
@@ -392,8 +392,11 @@ TEST_WITH(ports_refused_in_the_rush, setup, teardown)
 	slow_end(&k, 2);
 }
 
-/* A RouDi without a CPU keeps simd from nothing but new channels, and is not replaced for it: a client waits a while, or is told. */
-TEST_WITH(a_starved_roudi_is_asked_again, setup, teardown)
+/*
+ * A RouDi that gets no CPU time keeps simd only from creating new channels, and is not replaced for it: a client waits
+ * a while, or gets an error.
+ */
+TEST_WITH(an_overloaded_roudi_is_asked_again, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "engine", 0);
 	struct sim_publisher *p, *none;
@@ -419,8 +422,8 @@ TEST_WITH(a_starved_roudi_is_asked_again, setup, teardown)
 	sim_disconnect(c);
 }
 
-/* The same to a client that is up and asks for one more port. */
-TEST_WITH(port_refused_when_up, setup, teardown)
+/* The same for a connected client that asks for one more port. */
+TEST_WITH(a_port_that_is_refused_later_makes_the_client_reconnect, setup, teardown)
 {
 	struct outcome done = { 0 };
 	struct sim_subscriber *none;
@@ -456,7 +459,7 @@ static void nothing_invalid(struct sim_client *c)
 }
 
 /* A new generation knows of no history, and what proves a publisher to a new simd pushes it out of the old one. */
-TEST_WITH(what_is_latched_reaches_late_comers_after_a_restart, setup, teardown)
+TEST_WITH(latched_messages_reach_late_subscribers_after_a_restart, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0), *other = world_client(&w, "other", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", SIM_PUB_LATCH),
@@ -481,7 +484,7 @@ TEST_WITH(what_is_latched_reaches_late_comers_after_a_restart, setup, teardown)
 			world_start_roudi(&w);
 		else
 			world_start_simd(&w);
-		world_until(&w, i % 2 ? c : other, SIM_CLIENT_CONNECTED); /* who comes first must not matter */
+		world_until(&w, i % 2 ? c : other, SIM_CLIENT_CONNECTED); /* either client may connect first */
 		world_until(&w, i % 2 ? other : c, SIM_CLIENT_CONNECTED);
 		late = imu_subscribe(other, "imu", SIM_SUB_LATCHED);
 		imu_expect(late, sequence);
@@ -508,7 +511,7 @@ TEST_WITH(what_is_latched_reaches_late_comers_after_a_restart, setup, teardown)
 }
 
 /* Again and again, with messages in flight each time; nothing leaks and every callback runs once. */
-TEST_WITH(many_generations_are_followed, setup, teardown)
+TEST_WITH(clients_follow_many_generations, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -558,7 +561,7 @@ TEST(without_simd_connecting_fails)
 }
 
 /* A program that is stopped, in a debugger say, while much happens: it learns why its connection is gone, and is back at once. */
-TEST(who_does_not_read_learns_why)
+TEST(a_client_that_does_not_read_learns_why_it_was_disconnected)
 {
 	struct sim_client *slow, *other;
 	char *json;
@@ -582,8 +585,8 @@ TEST(who_does_not_read_learns_why)
 	world_destroy(&w);
 }
 
-/* simd is there, its data plane not yet: the connect waits for it, and gives up in time. */
-TEST_WITH(without_a_data_plane_it_waits, setup, teardown)
+/* simd runs, its data plane does not yet: the connect waits for it, and times out. */
+TEST_WITH(a_connect_waits_for_the_data_plane, setup, teardown)
 {
 	struct sim_client_options o = {
 		.size = sizeof(o), .name = "sensor", .socket = w.path, .timeout_ms = 300, .flags = SIM_CLIENT_NO_THREAD

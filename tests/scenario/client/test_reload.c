@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An engine that loads its scene again, and one that is started a second time: time goes back by a jump of which everybody is notified,
- * channels and handles stay, and nothing is left behind however often it happens. In virtual time.
+ * An engine that reloads its scene, and one that is started a second time: time goes back by a jump of which every
+ * client is notified, channels and handles stay, and nothing leaks however often it happens. In virtual time.
  */
 #include "scenario/client/imu.h"
 
@@ -98,7 +98,7 @@ static void publish(struct sim_publisher *p, unsigned token)
 		fail_msg("%s", sim_reason_name(done.reason));
 }
 
-/* What somebody who comes now is given of the scene. */
+/* The latched messages that a new subscriber gets of the scene. */
 static unsigned latched(uint32_t *ret_generation)
 {
 	struct sim_subscriber *s = imu_subscribe(other, "map", SIM_SUB_LATCHED);
@@ -181,7 +181,7 @@ TEST_WITH(a_hundred_reloads_leave_nothing_behind, setup, teardown)
 	bridge_end(&bridge);
 }
 
-/* It says where it begins; whoever goes on where time is says nothing, or just that. */
+/* A second run reports where it begins; a driver that continues at the current time reports nothing, or that time. */
 TEST_WITH(a_second_run_of_the_engine_is_a_jump, setup, teardown)
 {
 	struct sim_clock_jump jump;
@@ -215,8 +215,8 @@ TEST_WITH(a_second_run_of_the_engine_is_a_jump, setup, teardown)
 	assert_int_equal(sim_now(other), TICK);
 }
 
-/* Its log does not fill, and who looks seldom sees one large jump. */
-TEST_WITH(a_thousand_jumps_a_second, setup, teardown)
+/* The log does not fill, and a client that looks rarely sees one large jump. */
+TEST_WITH(a_thousand_jumps_a_second_are_followed, setup, teardown)
 {
 	static const int64_t to[] = { 0, INT64_MAX, 5 * S, 1 };
 	struct sim_jump_handler *handler;
@@ -248,8 +248,8 @@ TEST_WITH(a_thousand_jumps_a_second, setup, teardown)
 	sim_jump_handler_destroy(handler);
 }
 
-/* Time that was jumped over takes none. */
-TEST_WITH(a_paced_driver_keeps_its_pace, setup, teardown)
+/* Simulated time that was jumped over takes no wall time. */
+TEST_WITH(a_paced_driver_keeps_its_pace_over_jumps, setup, teardown)
 {
 	static const int64_t to[] = { 3600 * S, 5 * S, 0, 7 * S };
 	int64_t granted, began, wall_ns;

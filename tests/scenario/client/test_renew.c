@@ -76,7 +76,7 @@ static void run(int64_t dur_ns)
 }
 
 /* The reader is always some messages behind, so that they lie in the old port and in the new one. */
-TEST_WITH(each_message_comes_once, setup, teardown)
+TEST_WITH(each_message_arrives_once, setup, teardown)
 {
 	const struct sub_port *before = s->port;
 	struct sim_subscriber_stats st;
@@ -101,8 +101,8 @@ TEST_WITH(each_message_comes_once, setup, teardown)
 	assert_int_equal(st.received, published);
 }
 
-/* Held messages stay readable; with nobody taking, the queue keeps the newest. */
-TEST_WITH(nobody_takes_meanwhile, setup, teardown)
+/* Held messages stay readable; while the client takes none, the queue keeps the newest. */
+TEST_WITH(a_queue_that_is_not_read_meanwhile_keeps_the_newest, setup, teardown)
 {
 	const struct sim_message *held;
 
@@ -121,7 +121,7 @@ TEST_WITH(nobody_takes_meanwhile, setup, teardown)
 	assert_int_equal(sim_wait(s, 0), 0);
 }
 
-TEST_WITH(a_goodbye_changes_nothing, setup, teardown)
+TEST_WITH(an_orderly_disconnect_renews_no_port, setup, teardown)
 {
 	const struct sub_port *before = s->port;
 
@@ -130,7 +130,7 @@ TEST_WITH(a_goodbye_changes_nothing, setup, teardown)
 	assert_ptr_equal(s->port, before);
 }
 
-TEST_WITH(once_a_second_at_most, setup, teardown)
+TEST_WITH(ports_are_renewed_at_most_once_a_second, setup, teardown)
 {
 	const struct channel *ch = channel_find(w.simd, "/car/t");
 	const struct sub_port *before = s->port;
@@ -152,8 +152,8 @@ TEST_WITH(once_a_second_at_most, setup, teardown)
 	assert_int_equal(taken, published);
 }
 
-/* It publishes the clock. Other channels' subscribers have kept their ports over its restarts before. */
-TEST_WITH(simd_dies, setup, teardown)
+/* simd publishes the clock. Subscribers of other channels have kept their ports over its restarts before. */
+TEST_WITH(the_clock_port_is_renewed_after_simd_dies, setup, teardown)
 {
 	struct sim_subscriber *clock;
 	const struct sub_port *before = s->port, *clock_before;

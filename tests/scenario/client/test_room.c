@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A class of slots with little room: in whatever order its users come, and after a restart, nobody is refused for good. */
+/*
+ * A class with few free slots: in whatever order its users connect, and after a restart, no client is refused for good.
+ */
 #include "scenario/client/imu.h"
 #include "registry/channel.h"
 #include "registry/queues.h"
@@ -117,7 +119,7 @@ TEST_WITH(a_queue_stays_as_short_over_a_restart, setup, teardown)
 }
 
 /* Another client is faster with the new simd, and leaves later. */
-TEST_WITH(what_had_no_room_after_a_restart_comes_back_when_there_is_some, setup, teardown)
+TEST_WITH(a_publisher_refused_after_a_restart_returns_when_there_is_memory, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0), *fast;
 	struct sim_publisher *p = camera(c, "camera", SIM_PUB_NO_WAIT), *others[5], *last;
@@ -157,7 +159,7 @@ TEST_WITH(a_deep_queue_gives_way_to_large_messages, setup, teardown)
 	sim_disconnect(c);
 }
 
-/* Messages lie in it, and none is lost. */
+/* The queue has messages in it, and none is lost. */
 TEST_WITH(a_queue_gives_way_while_messages_flow, setup_beside, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0), *d = world_client(&w, "reader", 0);
@@ -193,8 +195,11 @@ TEST_WITH(a_queue_gives_way_while_messages_flow, setup_beside, teardown)
 	sim_disconnect(d);
 }
 
-/* A client that stands still keeps its queue: the publisher is refused, with the numbers, and comes in when it goes on. */
-TEST_WITH(one_that_stands_still_is_waited_for_a_while, setup, teardown)
+/*
+ * A stopped client keeps its queue: the publisher is refused, with the numbers, and is admitted when the client
+ * continues.
+ */
+TEST_WITH(a_publisher_waits_for_a_stopped_client_to_shrink_its_queue, setup, teardown)
 {
 	struct sim_publisher_options o = { .size = sizeof(o), .max_body = LONG };
 	struct sim_client *c = world_client(&w, "sensor", 0), *d = world_client(&w, "reader", 0);
@@ -217,7 +222,7 @@ TEST_WITH(one_that_stands_still_is_waited_for_a_while, setup, teardown)
 	sim_disconnect(d);
 }
 
-TEST_WITH(a_queue_gets_more_when_there_is_more, setup, teardown)
+TEST_WITH(a_queue_gets_deeper_when_slots_become_free, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = camera(c, "camera", SIM_PUB_LOCAL), *others[5];
@@ -248,7 +253,7 @@ static struct subscriber *only_subscriber(const char *channel)
 }
 
 /* Its client may have made the longer one by then, or is about to: that counts until it says otherwise. */
-TEST_WITH(a_queue_that_is_getting_longer_gives_way, setup_beside, teardown)
+TEST_WITH(a_queue_that_is_being_lengthened_can_be_shortened, setup_beside, teardown)
 {
 	struct sim_publisher_options o = { .size = sizeof(o), .max_body = LONG, .flags = SIM_PUB_LOCAL };
 	struct sim_client *c = world_client(&w, "sensor", 0), *d = world_client(&w, "reader", 0);
@@ -283,7 +288,7 @@ TEST_WITH(a_queue_that_is_getting_longer_gives_way, setup_beside, teardown)
 }
 
 /* simd looks for queues that can have more between two tries of the publisher. */
-TEST_WITH(what_a_queue_gives_up_is_for_who_waits, setup_beside, teardown)
+TEST_WITH(slots_from_a_shortened_queue_go_to_the_waiting_publisher, setup_beside, teardown)
 {
 	static const char *const names[] = { "a", "b", "c", "d" };
 	struct sim_client *c = world_client(&w, "sensor", 0), *d = world_client(&w, "reader", 0);
@@ -323,7 +328,7 @@ static int setup_given(void **state)
 }
 
 /* The window is as the rig has it, and no queue is cut for a smaller one: 9 and 30 are more than the 15 that others leave. */
-TEST_WITH(no_queue_gives_way_in_vain, setup_given, teardown)
+TEST_WITH(no_queue_is_shortened_if_that_would_not_suffice, setup_given, teardown)
 {
 	struct sim_publisher_options o = { .size = sizeof(o), .max_body = LONG };
 	struct sim_client *c = world_client(&w, "sensor", 0), *d = world_client(&w, "reader", 0);
@@ -406,7 +411,7 @@ static int teardown_offer(void **state)
 	return teardown(state);
 }
 
-TEST_WITH(simd_is_asked_again_when_it_has_not_answered, setup_offer, teardown_offer)
+TEST_WITH(a_call_that_simd_did_not_answer_is_repeated, setup_offer, teardown_offer)
 {
 	simd_stands_still = true;
 	sim_process(offer.d);
@@ -415,7 +420,7 @@ TEST_WITH(simd_is_asked_again_when_it_has_not_answered, setup_offer, teardown_of
 	assert_int_equal(sim_client_state(offer.d), SIM_CLIENT_CONNECTED);
 }
 
-TEST_WITH(a_longer_queue_is_made_later_when_it_cannot_be_now, setup_offer, teardown_offer)
+TEST_WITH(a_longer_queue_that_cannot_be_created_is_created_later, setup_offer, teardown_offer)
 {
 	ipc_mem_roudi_stop(w.bus, true);
 	run(offer.d, 200 * MS);
@@ -423,7 +428,7 @@ TEST_WITH(a_longer_queue_is_made_later_when_it_cannot_be_now, setup_offer, teard
 	assert_int_equal(offer.sub->offered, 12);
 }
 
-TEST_WITH(the_data_plane_restarts_while_a_queue_gets_longer, setup_offer, teardown_offer)
+TEST_WITH(the_data_plane_may_restart_while_a_queue_is_lengthened, setup_offer, teardown_offer)
 {
 	while (!offer.s->fresh)
 		run(offer.d, 20 * MS);
@@ -431,7 +436,7 @@ TEST_WITH(the_data_plane_restarts_while_a_queue_gets_longer, setup_offer, teardo
 	world_start_roudi(&w);
 }
 
-/* As who keeps the newest map in place; simd is told when it is released. */
+/* Like a subscriber that keeps the newest map in place; simd is notified when the message is released. */
 TEST_WITH(a_message_of_the_old_queue_is_held_for_long, setup_offer, teardown_offer)
 {
 	const struct sim_message *held;
@@ -452,7 +457,7 @@ TEST_WITH(a_message_of_the_old_queue_is_held_for_long, setup_offer, teardown_off
 }
 
 /* Both are new, and subscribers come first. */
-TEST_WITH(simd_and_the_data_plane_restart, setup, teardown)
+TEST_WITH(queues_survive_a_restart_of_simd_and_the_data_plane, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = camera(c, "camera", SIM_PUB_LOCAL);

@@ -177,7 +177,7 @@ static int answer_later(struct later *l, int result, const char *why, const char
 	return sim_service_answer(l->p, result, why, body, sim_builder_size(&b));
 }
 
-TEST_WITH(an_answer_may_come_later, setup, teardown)
+TEST_WITH(a_handler_may_answer_later, setup, teardown)
 {
 	struct later l = { 0 };
 	struct sim_pending *none;
@@ -229,8 +229,8 @@ TEST_WITH(another_type_is_refused, setup, teardown)
 	sim_service_destroy(l.sv);
 }
 
-/* Neither side sends what the other cannot read: the call, or the answer, fails where the string is. */
-TEST_WITH(a_nul_does_not_cross, setup, teardown)
+/* Neither side sends a string that the other cannot read: the call, or the answer, fails at the sender. */
+TEST_WITH(a_string_with_a_nul_is_refused, setup, teardown)
 {
 	static const struct sim_service_type echo = { .abi = SIM_TYPE_ABI,
 						      .size = sizeof(echo),
@@ -295,8 +295,8 @@ TEST_WITH(wrong_arguments_are_refused, setup, teardown)
 	sim_service_destroy(l.sv);
 }
 
-/* Nobody processes for the provider: the deadlines of the call, and of the service. */
-TEST_WITH(deadlines_of_call_and_service_pass, setup, teardown)
+/* The provider processes nothing: the deadline of the call, and then that of the service, ends the call. */
+TEST_WITH(deadlines_of_the_call_and_of_the_service_are_kept, setup, teardown)
 {
 	struct sim_service_options o = { .size = sizeof(o), .queue = 1, .deadline_dur_ns = 500 * MS };
 	struct sim_SetBoolRequest q = { 0 };
@@ -333,8 +333,8 @@ static int64_t skewed_now(void *arg)
 	return exec_now(((struct world *)arg)->x) + skew_dur_ns;
 }
 
-/* simd stops answering altogether: we keep the deadline by ourselves, and what comes later is nobody's. */
-TEST_WITH(a_simd_that_hangs, setup, teardown)
+/* simd stops answering altogether: the client keeps the deadline itself, and ignores a later answer. */
+TEST_WITH(a_call_times_out_when_simd_hangs, setup, teardown)
 {
 	struct answer a;
 	struct lamp l = { 0 };
@@ -356,7 +356,7 @@ TEST_WITH(a_simd_that_hangs, setup, teardown)
 	sim_service_destroy(l.sv);
 }
 
-TEST_WITH(a_provider_that_goes, setup, teardown)
+TEST_WITH(calls_end_when_their_provider_disconnects, setup, teardown)
 {
 	struct sim_client *other = world_client(&w, "other", 0);
 	struct lamp l = { 0 };
@@ -377,7 +377,7 @@ TEST_WITH(a_provider_that_goes, setup, teardown)
 	sim_service_destroy(l.sv);
 }
 
-TEST_WITH(a_killed_simd_ends_calls_and_comes_back, setup, teardown)
+TEST_WITH(a_killed_simd_ends_calls_and_services_return, setup, teardown)
 {
 	struct lamp l = { 0 };
 	struct answer a, b;
@@ -406,7 +406,7 @@ TEST_WITH(a_killed_simd_ends_calls_and_comes_back, setup, teardown)
 	sim_service_destroy(l.sv);
 }
 
-TEST_WITH(simd_shuts_down, setup, teardown)
+TEST_WITH(a_shutdown_of_simd_ends_open_calls, setup, teardown)
 {
 	struct lamp l = { 0 };
 	struct answer a;
@@ -420,7 +420,7 @@ TEST_WITH(simd_shuts_down, setup, teardown)
 	sim_service_destroy(l.sv);
 }
 
-TEST_WITH(a_caller_that_disconnects, setup, teardown)
+TEST_WITH(a_caller_may_disconnect_with_calls_open, setup, teardown)
 {
 	struct sim_client *other = world_client(&w, "other", 0);
 	struct sim_SetBoolRequest q = { 0 };
@@ -437,7 +437,7 @@ TEST_WITH(a_caller_that_disconnects, setup, teardown)
 	sim_service_destroy(l.sv);
 }
 
-TEST_WITH(withdrawn_by_its_own_handler, setup, teardown)
+TEST_WITH(a_handler_may_withdraw_its_own_service, setup, teardown)
 {
 	struct lamp l = { .withdraw = true };
 	struct answer a, b;

@@ -127,7 +127,7 @@ TEST(two_callers_get_their_answers)
 	world_destroy(&w);
 }
 
-TEST(simd_killed_between)
+TEST(each_call_ends_once_when_simd_is_killed)
 {
 	unsigned ok, lost;
 
@@ -158,7 +158,7 @@ static int on_relay(void *user, struct sim_request *req)
 	return 0;
 }
 
-TEST(a_handler_calls_on)
+TEST(a_handler_may_call_another_service)
 {
 	struct sim_client *a, *b;
 	struct sim_service *relay, *count, *self;
@@ -185,7 +185,7 @@ TEST(a_handler_calls_on)
 	world_destroy(&w);
 }
 
-/* simd hands a request on unread; who knows the type refuses what it is not. */
+/* simd forwards a request unread; the provider knows the type and refuses an invalid body. */
 TEST(a_malformed_request_is_refused_by_its_reader)
 {
 	struct sim_client *a, *b;

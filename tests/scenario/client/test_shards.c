@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several shards, in virtual time: two rigs whose bridges cannot carry the same channel, and clients that publish to both.
- * Which shard's turn comes next is up to the seed.
+ * Several shards, in virtual time: two rigs whose bridges cannot carry the same channel, and clients that publish to
+ * both. The seed decides which shard runs next.
  */
 #include "scenario/client/world.h"
 
@@ -89,7 +89,10 @@ TEST_WITH(each_rig_has_a_shard_and_a_doorbell, setup, teardown)
 	}
 }
 
-/* While the bridge of one has its window full of messages and says nothing, what the other does is not even noticed. */
+/*
+ * While the bridge of one rig has its window full of messages and does not answer, the other rig is not affected at
+ * all.
+ */
 TEST_WITH(a_flooded_rig_costs_the_other_nothing, setup, teardown)
 {
 	uint64_t before;
@@ -122,7 +125,7 @@ static void count(void *arg)
 	++*(unsigned *)arg;
 }
 
-TEST_WITH(what_asks_all_is_answered_after_the_last, setup, teardown)
+TEST_WITH(a_question_to_all_shards_is_answered_after_the_last_shard, setup, teardown)
 {
 	unsigned quiet = 0, stepped = 0, shut = 0;
 
@@ -159,8 +162,8 @@ static void ask(const char *method)
 	free(json);
 }
 
-/* What was accepted completes, and no more is accepted, in either, until time runs again. */
-TEST_WITH(a_pause_is_one_of_all, setup, teardown)
+/* Accepted messages complete, and no more are accepted, in either, until time runs again. */
+TEST_WITH(a_pause_holds_for_all_shards, setup, teardown)
 {
 	for (unsigned i = 0; i < 2; i++)
 		assert_int_equal(publish(i), 0);
@@ -181,7 +184,7 @@ TEST_WITH(a_pause_is_one_of_all, setup, teardown)
 }
 
 /* A question that simd's end leaves open is freed: world_destroy() looks for leaks. */
-TEST_WITH(an_open_question_goes_with_simd, setup, teardown)
+TEST_WITH(a_question_left_open_at_simds_end_is_freed, setup, teardown)
 {
 	static unsigned quiet;
 
@@ -192,7 +195,7 @@ TEST_WITH(an_open_question_goes_with_simd, setup, teardown)
 	assert_int_equal(quiet, 0);
 }
 
-TEST_WITH(the_data_plane_restarts_in_all, setup, teardown)
+TEST_WITH(all_shards_follow_a_restart_of_the_data_plane, setup, teardown)
 {
 	for (unsigned i = 0; i < 2; i++)
 		assert_int_equal(publish(i), 0);
@@ -217,7 +220,7 @@ TEST_WITH(the_data_plane_restarts_in_all, setup, teardown)
 }
 
 /* Tokens are shared: each shard frees the claims of its own dead, and only these. */
-TEST_WITH(claims_of_the_dead_are_freed_by_their_shard, setup, teardown)
+TEST_WITH(claims_of_a_dead_client_are_freed_by_their_shard, setup, teardown)
 {
 	struct sim_client *dies = world_client(&w, "dies", 0);
 	struct sim_publisher *q[2] = { imu_advertise(dies, "/a/y", 0), imu_advertise(dies, "/b/y", 0) };
@@ -241,7 +244,7 @@ TEST_WITH(claims_of_the_dead_are_freed_by_their_shard, setup, teardown)
 	assert_int_equal(atomic_load(&token[30]), 0);
 }
 
-TEST_WITH(a_client_that_dies_in_the_middle_leaves_the_rest_going, setup, teardown)
+TEST_WITH(a_client_that_dies_does_not_stop_the_other_shards, setup, teardown)
 {
 	struct sim_client *dies = world_client(&w, "dies", 0);
 	struct sim_publisher *q = imu_advertise(dies, "/a/x", 0);
@@ -265,7 +268,7 @@ TEST_WITH(a_client_that_dies_in_the_middle_leaves_the_rest_going, setup, teardow
 	assert_int_equal(done[0].ok, 18);
 }
 
-TEST_WITH(statistics_are_of_all, setup, teardown)
+TEST_WITH(statistics_cover_all_shards, setup, teardown)
 {
 	char *json;
 
@@ -324,7 +327,7 @@ static void one_run(uint64_t seed, char *text, size_t size)
 	end();
 }
 
-TEST(a_step_of_several_shards_is_the_same_in_each_run)
+TEST(a_step_over_several_shards_repeats_exactly)
 {
 	char first[1024], other[1024];
 

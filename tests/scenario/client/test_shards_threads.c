@@ -141,7 +141,7 @@ TEST(all_shards_work_at_once_and_lose_nothing)
 }
 
 /* simd is killed while all of it is busy: every callback still comes once. */
-TEST(simd_is_killed_in_the_middle)
+TEST(all_shards_survive_a_killed_simd)
 {
 	begin();
 	for (unsigned i = 0; i < RIGS; i++)

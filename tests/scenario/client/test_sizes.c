@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that were built with older or newer headers: what they pass says its own size. In virtual time. */
+/*
+ * Programs that were built with older or newer headers: each structure that they pass has its own size in it. In
+ * virtual time.
+ */
 #include "scenario/client/world.h"
 
 #include "scenario/client/imu.h"
@@ -77,7 +80,7 @@ static int offers(const void *options, void *arg)
 	return r;
 }
 
-TEST_WITH(programs_of_other_versions_are_served, setup, teardown)
+TEST_WITH(programs_built_with_other_struct_sizes_are_served, setup, teardown)
 {
 	struct sim_client_options co = {
 		.size = sizeof(co), .name = "other", .socket = w.path, .flags = SIM_CLIENT_NO_THREAD

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lock-step with the whole daemon, in virtual time: sensors, a program that subscribes and publishes, and a bridge,
- * polled in an order and with delays that a seed decides; what the bridge gets may not depend on it.
+ * polled in an order and with delays that a seed chooses; the messages that the bridge gets must not depend on it.
  */
 #include "scenario/client/world.h"
 
@@ -27,7 +27,7 @@ struct part {
 	struct sim_subscriber *sub[3];
 	unsigned n_pub, n_sub;
 	struct sim_step_turn turn;
-	bool in_turn, held; /* held: nobody polls it */
+	bool in_turn, held; /* held: it is not polled */
 	unsigned taken;     /* in this turn */
 	double sum, offset;
 	void (*work)(struct part *p);
@@ -142,7 +142,7 @@ static void poll_all(void)
 	}
 }
 
-/* Whenever somebody waits, the others run. */
+/* Whenever a client waits, the others run. */
 static int wait_while_others_run(void *arg, int fd, short events, int64_t timeout_dur_ns)
 {
 	int64_t end = exec_now(w.x) + timeout_dur_ns;
@@ -179,7 +179,7 @@ static struct part *part(const char *name, int rank, void (*work)(struct part *p
 	p->work = work;
 	if (rank >= 0 && sim_step_join(p->c, (uint32_t)rank, &p->step) < 0)
 		fail_msg("%s", sim_why());
-	if (rank >= 0 && n_parts % 4 == 0) /* this one is told in packets, the others on the page */
+	if (rank >= 0 && n_parts % 4 == 0) /* this one gets packets, the others use the page */
 		assert_true(sim_step_fd(p->step) >= 0);
 	return p;
 }
@@ -304,7 +304,7 @@ static void run(uint64_t seed, char *ret, size_t size)
 	memcpy(ret, log_text, log_len + 1);
 }
 
-/* Channel numbers depend on who came first; the lines' order must not. */
+/* Channel numbers depend on the order of connecting; the lines' order must not. */
 static void rename_channels(char *text)
 {
 	static char out[LOG_SIZE];
@@ -315,7 +315,7 @@ static void rename_channels(char *text)
 	memcpy(text, out, n + 1);
 }
 
-TEST(runs_are_alike)
+TEST(two_runs_are_identical)
 {
 	static char first[LOG_SIZE], other[LOG_SIZE];
 	unsigned lines = 0;
@@ -349,7 +349,7 @@ static void send_and_keep(struct part *p)
 		scribbled = slot;
 }
 
-/* A pause, long enough for whoever flushes by wall time. */
+/* A pause, long enough for bridges that flush by wall time. */
 static void stand_still(struct sim_client *c)
 {
 	char *json;
@@ -367,7 +367,10 @@ static void stand_still(struct sim_client *c)
 	free(json);
 }
 
-/* world.c: each names the one before it. What cannot be read has one too; and so has the flush of each second. */
+/*
+ * world.c checks that each ticket names the one before it. An unreadable message has one too; and so has the
+ * flush of each second.
+ */
 TEST(each_delivery_has_a_ticket)
 {
 	struct sim_client *c;
@@ -413,7 +416,7 @@ static void count(struct part *p)
 	take_all(p);
 }
 
-TEST(equal_ranks_do_not_see_each_other)
+TEST(participants_of_equal_rank_do_not_see_each_others_messages)
 {
 	for (uint64_t seed = 1; seed < 20; seed++) {
 		struct sim_client *c;
@@ -473,7 +476,7 @@ static void sync_in_turn(struct part *p)
 	refusals[1] = sim_flush(p->c, -1);
 }
 
-TEST(what_would_never_end_is_refused)
+TEST(a_wait_that_could_never_end_is_refused)
 {
 	struct sim_client *c;
 	struct sim_driver *d;
@@ -506,7 +509,7 @@ static void flood(struct part *p)
 	while (n < 100 && send_value(p->pub[0], n, true) == 0)
 		n++;
 	refusals[0] = n;
-	/* simd may free nothing of what is kept: it is not published yet */
+	/* simd may free no message that is held back: it is not published yet */
 	assert_int_equal(atomic_load(&p->pub[0]->reg->counters->sequence), p->pub[0]->sequence - (unsigned)n);
 }
 
@@ -547,7 +550,7 @@ static void on_timer(void *user, const struct sim_timer_event *e)
 	assert_int_equal(send_value(p->pub[0], (double)e->due_sim_ns, true), 0);
 }
 
-/* Due within the step: in the order of their due times, and what they publish belongs to the turn. */
+/* Timers due within the step run in the order of their due times, and messages that they publish belong to the turn. */
 TEST(timers_run_in_the_turn)
 {
 	struct sim_timer *slow, *fast;
@@ -587,7 +590,7 @@ static void count_turn(struct part *p)
 		assert_int_equal(send_value(p->pub[0], 1, false), 0);
 }
 
-TEST(the_others_go_on)
+TEST(a_step_continues_when_a_participant_leaves)
 {
 	for (unsigned when = 0; when < 12; when++) {
 		struct sim_client *c;
@@ -615,7 +618,7 @@ TEST(the_others_go_on)
 	}
 }
 
-/* Whoever connects first is client 1 of the new simd; the participant was client 1 of the old one. */
+/* The client that connects first is client 1 of the new simd; the participant was client 1 of the old one. */
 static void a_new_simd_is_joined(bool participant_first)
 {
 	struct sim_client *c, *back[2];
@@ -645,7 +648,7 @@ static void a_new_simd_is_joined(bool participant_first)
 	finish();
 }
 
-TEST(a_new_simd_is_joined_again)
+TEST(a_participant_joins_a_new_simd_again)
 {
 	a_new_simd_is_joined(true);
 	a_new_simd_is_joined(false);
@@ -726,7 +729,7 @@ static void the_late_is_dropped(bool by_packet)
 	c = world_client(&w, "engine", 0);
 	d = drive(c);
 	log_set_spec("off");
-	advance(d); /* nobody polls the late one */
+	advance(d); /* the late one is not polled */
 	log_set_spec("error");
 	assert_int_equal(turns[0], 1);
 	inside = true;
@@ -743,14 +746,14 @@ static void the_late_is_dropped(bool by_packet)
 	finish();
 }
 
-TEST(the_late_are_dropped)
+TEST(late_participants_are_dropped)
 {
 	the_late_is_dropped(true);
 	the_late_is_dropped(false);
 }
 
 /* The turn that lies on the page is of the new owner of its place. */
-TEST(whose_place_is_taken_again_is_out)
+TEST(a_dropped_participant_does_not_take_the_turn_of_its_successor)
 {
 	struct sim_client *c;
 	struct sim_driver *d;
@@ -764,7 +767,7 @@ TEST(whose_place_is_taken_again_is_out)
 	for (int i = 0; i < 3; i++)
 		advance(d);
 	late = parts[0];
-	parts[0] = (struct part){ 0 }; /* nobody polls it */
+	parts[0] = (struct part){ 0 }; /* it is not polled */
 	log_set_spec("off");
 	advance(d);
 	log_set_spec("error");
@@ -804,7 +807,7 @@ static void ask_for_own(struct part *p)
 }
 
 /* Before it has taken its turn, or in it: the turn comes once, and so do the next. */
-TEST(who_asks_for_the_descriptor_finds_it_readable)
+TEST(the_descriptor_is_readable_when_a_turn_is_due)
 {
 	struct sim_client *c;
 	struct sim_driver *d;
@@ -828,7 +831,7 @@ TEST(who_asks_for_the_descriptor_finds_it_readable)
 	finish();
 }
 
-TEST(status_tells_who_is_waited_for)
+TEST(the_status_names_the_participants_that_are_waited_for)
 {
 	struct sim_client *c;
 	struct part p = { 0 };

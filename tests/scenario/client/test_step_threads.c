@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lock-step and timers with real threads over the in-memory data plane: what a sanitizer should watch. No wall time is
+ * Lock-step and timers with real threads over the in-memory data plane, to be run under a sanitizer. No wall time is
  * asserted; bounds only end a test that hangs.
  */
 #include "scenario/client/world.h"
@@ -107,7 +107,7 @@ static void part_end(struct part *p)
 	sim_disconnect(p->c);
 }
 
-TEST(ranks_with_threads)
+TEST(ranks_run_in_order_with_threads)
 {
 	struct part parts[] = {
 		{ .name = "a", .out = "a" },
@@ -252,7 +252,7 @@ static uint64_t answered_on_page(void)
 }
 
 /* By turns; by another thread that asks for the descriptor, so that packets come; and when simd dies. */
-TEST(sleepers_wake)
+TEST(sleepers_wake_at_turns_packets_and_the_death_of_simd)
 {
 	struct sleeper p[3] = { 0 };
 	struct sim_client *c;
@@ -354,12 +354,12 @@ static void publish_in_steps(bool shared)
 	world_destroy(&w);
 }
 
-TEST(what_is_published_is_dispatched_before_the_driver_goes_on)
+TEST(published_messages_are_dispatched_before_the_driver_continues)
 {
 	publish_in_steps(false);
 }
 
-TEST(what_is_kept_back_is_dispatched_before_the_driver_goes_on)
+TEST(kept_messages_are_dispatched_before_the_driver_continues)
 {
 	publish_in_steps(true);
 }
@@ -398,7 +398,7 @@ static void control(struct sim_client *c, const char *method, const char *params
 	free(reply);
 }
 
-TEST(timers_with_a_thread)
+TEST(timers_follow_lock_step_with_a_thread)
 {
 	struct sim_jump_handler *h;
 	struct sim_timer *t, *u;
@@ -437,7 +437,7 @@ TEST(timers_with_a_thread)
 }
 
 /* Without a thread of its own the program polls; the descriptor says when. */
-TEST(timers_wake_who_polls)
+TEST(a_program_that_polls_is_woken_by_timers)
 {
 	struct sim_client_options o = {
 		.size = sizeof(o), .name = "polls", .flags = SIM_CLIENT_NO_THREAD, .timeout_ms = 3600000

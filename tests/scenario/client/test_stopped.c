@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process that stands still for ten minutes (SIGSTOP, a debugger, a suspended machine), in virtual time: none of what it had
- * accepted, held or taken is lost, and nobody waits for it.
+ * A process that is stopped for ten minutes (SIGSTOP, a debugger, a suspended machine), in virtual time: none of its
+ * accepted, held or received messages is lost, and no other process waits for it.
  */
 #include "scenario/client/imu.h"
 
@@ -63,7 +63,7 @@ static void others_go_on(struct sim_client *c, struct sim_publisher *p, struct s
 	}
 }
 
-TEST_WITH(one_that_stands_still, setup, teardown)
+TEST_WITH(a_stopped_client_holds_up_no_other_client, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "stopped", 0), *other = world_client(&w, "other", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0), *q = imu_advertise(other, "imu", 0);

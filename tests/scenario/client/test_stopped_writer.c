@@ -78,7 +78,7 @@ static _Noreturn void writer(struct sim_clock_page *page)
 
 static struct {
 	struct sim_client c;
-	struct sim_clock_sample last; /* that anybody has read through the client */
+	struct sim_clock_sample last; /* the last one read through the client */
 	int64_t last_inline;          /* through the page alone */
 	uint32_t generation;          /* of it */
 	unsigned held, read;

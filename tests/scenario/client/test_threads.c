@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The library with real threads, simd in one of its own, over ipc_mem: what a sanitizer should watch. No
- * wall time is asserted; bounds only end a test that hangs.
+ * The library with real threads, and simd in a thread of its own, over ipc_mem, to be run under a sanitizer. No wall
+ * time is asserted; bounds only end a test that hangs.
  */
 #include "scenario/client/imu.h"
 
@@ -197,7 +197,7 @@ static void *send_on(void *arg)
 	return NULL;
 }
 
-TEST_WITH(flush_beside_others, setup, teardown)
+TEST_WITH(a_flush_ends_beside_other_publishing_threads, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct flusher f[3];
@@ -224,7 +224,7 @@ TEST_WITH(flush_beside_others, setup, teardown)
 }
 
 /* simd and the data plane die and come back while they publish: exactly one call for each message. */
-TEST_WITH(all_complete_under_fire, setup, teardown)
+TEST_WITH(all_messages_complete_while_processes_are_killed, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct answering a;
@@ -328,7 +328,7 @@ static void waits_without_roudi(struct sim_client *c)
 	sim_subscriber_destroy(s);
 }
 
-TEST_WITH(waiters_wake, setup, teardown)
+TEST_WITH(waiting_threads_wake, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 
@@ -586,7 +586,7 @@ static void *read_clock(void *arg)
 }
 
 /* The page is replaced under readers: never torn, never backwards. */
-TEST_WITH(readers_while_simd_dies, setup, teardown)
+TEST_WITH(clock_readers_never_see_torn_or_earlier_times_while_simd_dies, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	pthread_t t[2];
@@ -610,7 +610,7 @@ TEST_WITH(readers_while_simd_dies, setup, teardown)
 	sim_disconnect(c);
 }
 
-/* ---- a wait that somebody ends ---- */
+/* ---- a wait that another thread ends ---- */
 
 static void *waits(void *arg)
 {
@@ -637,7 +637,7 @@ TEST(a_wait_is_cancelled_from_another_thread)
 	world_destroy(&w);
 }
 
-/* ---- who subscribes elsewhere, while our own come and go ---- */
+/* ---- subscribers elsewhere, while our own connect and disconnect ---- */
 
 struct comings {
 	struct sim_client *c;
@@ -654,7 +654,7 @@ static void *comes_and_goes(void *arg)
 	return NULL;
 }
 
-TEST(one_of_ours_never_hides_one_elsewhere)
+TEST(a_local_subscriber_never_hides_one_in_another_process)
 {
 	struct sim_client *other;
 	struct sim_subscriber *theirs;

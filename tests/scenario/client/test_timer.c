@@ -80,7 +80,7 @@ static void finish(struct sim_client *c)
 	world_destroy(&w);
 }
 
-TEST(follow_scale_and_pause)
+TEST(timers_follow_scale_and_pause)
 {
 	struct sim_client *c = begin("simulation");
 	struct ticks t = { 0 };
@@ -133,7 +133,7 @@ TEST(long_steps_fire_once)
 	finish(c);
 }
 
-TEST(one_shot_start_and_stop)
+TEST(a_one_shot_timer_can_be_started_and_stopped)
 {
 	struct sim_client *c = begin("simulation");
 	struct ticks t = { 0 }, u = { 0 };
@@ -167,8 +167,10 @@ TEST(one_shot_start_and_stop)
 	finish(c);
 }
 
-/* As Cyber's timers are tested: not before its time, and never while it is started again and again. */
-TEST(start_and_stop_a_hundred_times)
+/*
+ * As in the tests of Cyber's timers: it does not fire before its time, and never while it is restarted again and again.
+ */
+TEST(a_timer_started_and_stopped_a_hundred_times_fires_once_at_its_time)
 {
 	struct sim_client *c = begin("simulation");
 	struct ticks t = { 0 };
@@ -200,7 +202,7 @@ static void count_periods(void *user, const struct sim_timer_event *e)
 	*(uint64_t *)user += 1 + e->missed;
 }
 
-/* Of 1 to 1000 ms: each as often as its period has passed. */
+/* Periods of 1 to 1000 ms: each timer fires as often as its period has passed. */
 TEST(a_thousand_keep_their_periods)
 {
 	struct sim_client *c = begin("simulation");
@@ -272,7 +274,7 @@ static void destroy_many(void)
 		sim_timer_destroy(many[i].t);
 }
 
-TEST(many_fire_as_they_are_due_and_then_as_they_were_made)
+TEST(timers_fire_by_due_time_and_then_by_creation)
 {
 	struct sim_client *c = begin("simulation");
 
@@ -286,7 +288,7 @@ TEST(many_fire_as_they_are_due_and_then_as_they_were_made)
 	finish(c);
 }
 
-TEST(callbacks_stop_what_is_due_next)
+TEST(callbacks_may_stop_timers_that_are_due_next)
 {
 	struct sim_client *c = begin("simulation");
 
@@ -309,7 +311,7 @@ TEST(callbacks_stop_what_is_due_next)
 	finish(c);
 }
 
-TEST(a_jump_back_moves_all_that_are_due)
+TEST(a_jump_back_moves_all_due_times)
 {
 	struct sim_client *c = begin("system");
 
@@ -354,7 +356,7 @@ static void on_doomed(void *user, const struct sim_timer_event *e)
 	sim_timer_start(d->t);
 }
 
-TEST(a_callback_cannot_start_what_is_being_destroyed)
+TEST(a_callback_cannot_start_a_timer_that_is_being_destroyed)
 {
 	struct sim_client *c = begin("simulation");
 	struct doomed d = { 0 };
@@ -409,7 +411,7 @@ TEST(timers_follow_jumps)
 	finish(c);
 }
 
-TEST(handlers_hear_of_jumps)
+TEST(jump_handlers_are_called_by_their_thresholds)
 {
 	struct sim_client *c = begin("simulation");
 	struct sim_jump_threshold back_only = { -1, 0 }, far = { INT64_MAX, INT64_MAX };
@@ -445,7 +447,7 @@ TEST(handlers_hear_of_jumps)
 	assert_int_equal(back.last.new_sim_ns, 0);
 	sim_jump_handler_destroy(h[1]);
 	control(c, "SetSource", "{\"source\":\"simulation\"}");
-	control(c, "SetSource", "{\"source\":\"unity\"}"); /* two at once: both are told */
+	control(c, "SetSource", "{\"source\":\"unity\"}"); /* two at once: both are notified */
 	pass(c, 5 * MS);
 	assert_int_equal(all.n, 4);
 	assert_int_equal(back.n, 1);
@@ -487,7 +489,7 @@ static void send_one(struct sim_publisher *p)
 }
 
 /* Stamps from before and after a jump never meet in one reader. */
-TEST(readers_begin_anew)
+TEST(readers_start_empty_after_a_jump)
 {
 	struct sim_client *c = begin("simulation");
 	struct sim_publisher_options o = { .size = sizeof(o) };
@@ -511,7 +513,7 @@ TEST(readers_begin_anew)
 	finish(c);
 }
 
-TEST(sleepers_are_told)
+TEST(a_sleep_returns_at_its_time_or_times_out)
 {
 	struct sim_client *c = begin("simulation");
 
@@ -520,7 +522,7 @@ TEST(sleepers_are_told)
 	finish(c);
 }
 
-TEST(a_second_clock_is_shown)
+TEST(a_second_clock_is_reported)
 {
 	struct sim_client *c = begin(NULL);
 	struct sim_publisher_options o = { .size = sizeof(o), .max_body = 256, .flags = SIM_PUB_LOCAL | SIM_PUB_LATCH };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Anybody may vanish at any step: random walks over publishing, answering, killing and restarting, in virtual
- * time. Whatever happens, each message is called back exactly once, and when all is quiet again no
- * credit and no token is lost. A failing walk prints its seed; SEED=n repeats it.
+ * Any peer may vanish at any step: random walks over publishing, answering, killing and restarting, in virtual time. In
+ * every walk each message is called back exactly once, and when all is quiet again no credit and no token is lost. A
+ * failing walk prints its seed; SEED=n repeats it.
  */
 #include "scenario/client/imu.h"
 
@@ -112,7 +112,7 @@ static void toggle_roudi(struct walk *k)
 
 static void step(struct walk *k)
 {
-	/* what is down comes back soon, so that there is something to lose */
+	/* a missing part is restarted soon, so that there is something to lose */
 	uint32_t dice = rnd_below(&k->rnd, (k->simd && k->roudi) ? 48 : 6);
 
 	switch (dice) {

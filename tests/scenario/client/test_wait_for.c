@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a rig waits for: driven time does not begin before its participants have joined, those that say so are ready, and its bridges
- * are connected; and the clock names who is missing.
+ * A rig's wait_for: driven time does not begin before its participants have joined, the listed clients are ready, and
+ * its bridges are connected; the clock status names the missing ones.
  */
 #include "scenario/client/world.h"
 
@@ -81,8 +81,8 @@ static void come(struct crew *k, int who)
 		bridge_connected(&w, &k->log);
 }
 
-/* Whoever is the last. */
-TEST(time_begins_when_all_that_the_rig_names_are_there)
+/* Whichever of them is the last. */
+TEST(time_starts_when_all_clients_in_wait_for_are_present)
 {
 	static const char *const names[] = { "a", "b", "log" };
 
@@ -115,8 +115,8 @@ TEST(time_begins_when_all_that_the_rig_names_are_there)
 	}
 }
 
-/* It counts who is there, not who was. */
-TEST(one_that_goes_before_the_start_is_waited_for_again)
+/* Only clients that are present now count. */
+TEST(a_client_that_leaves_before_the_start_is_waited_for_again)
 {
 	struct sim_client *a;
 	struct sim_step *s;
@@ -131,7 +131,7 @@ TEST(one_that_goes_before_the_start_is_waited_for_again)
 	world_destroy(&w);
 }
 
-TEST(a_new_simd_is_told_again_who_is_ready)
+TEST(a_new_simd_learns_again_which_clients_are_ready)
 {
 	struct sim_client *b;
 
@@ -150,7 +150,7 @@ TEST(a_new_simd_is_told_again_who_is_ready)
 }
 
 /* step.late */
-TEST(time_that_is_not_to_wait_for_ever_begins_without)
+TEST(with_late_drop_time_starts_without_missing_clients)
 {
 	struct engine e;
 

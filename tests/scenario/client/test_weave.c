@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What clients and dispatch say to each other through the dispatch page, in every order of their steps: the channels' bits
- * and the doorbell (rung, awake, turns, deferred) and the wait for a credit (cells, waiters, freed). The sources are the real ones;
- * whatever switch of sides falls between two of their atomic operations is tried, with stores at once and with stores
- * held back (weave.h). A message that nobody looks for, or a producer that nobody wakes, is a failure; it prints the
- * order.
+ * The protocol of clients and dispatch on the dispatch page, in every order of their steps: the channels' bits and the
+ * doorbell (rung, awake, turns, deferred) and the wait for a credit (cells, waiters, freed). The sources are the real
+ * ones; every switch of sides between two of their atomic operations is tried, with immediate stores and with delayed
+ * stores (weave.h). A message that is never looked for, or a producer that is never woken, is a failure; the test
+ * prints the order.
  */
 #include "scenario/client/imu.h"
 
@@ -55,7 +55,7 @@ static void publish_now(void *pub, void *slot)
 	assert_int_equal(__real_ipc_publish(pub, slot), 0);
 }
 
-/* A store like any other: the slot may be seen later than what is read next. */
+/* A store like any other: the slot may become visible after the next read. */
 int __wrap_ipc_publish(struct ipc_pub *pub, void *slot)
 {
 	weave_defer(publish_now, pub, slot);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See weave.h. Locks: none; the baton says who runs, handing it over orders everything. */
+/* See weave.h. Locks: none; the baton says which side runs, and handing it over orders all accesses. */
 #include "scenario/client/weave.h"
 
 #include "tests/support/test.h"
@@ -114,7 +114,7 @@ static void push(const struct pending *p)
 		flush(me);
 }
 
-/* ---- whose turn it is ---- */
+/* ---- turns ---- */
 
 static void hand_over(void)
 {
@@ -258,7 +258,7 @@ void weave_defer(void (*fn)(void *a, void *b), void *a, void *b)
 	push(&(struct pending){ .fn = fn, .a = a, .b = b });
 }
 
-/* The baton makes it atomic towards the other side; what is not watched is shared with nobody else meanwhile. */
+/* The baton makes it atomic towards the other side; unwatched words are not shared with it meanwhile. */
 uint64_t weave_add(volatile void *at, uint64_t size, uint64_t v)
 {
 	uint64_t old;

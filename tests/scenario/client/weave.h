@@ -18,7 +18,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Who begins, and how many places each then passes before the other goes on; after the last it goes as it comes. */
+/*
+ * Which side begins, and how many places each then passes before the other goes on; after the last the sides run
+ * freely.
+ */
 struct weave_plan {
 	unsigned first;
 	unsigned n, run[4];
@@ -31,7 +34,7 @@ struct weave_side {
 };
 
 struct weave_result {
-	bool lost_wake; /* a side slept on a word and nobody was left to wake it */
+	bool lost_wake; /* a side slept on a word and no side was left to wake it */
 	unsigned steps[2];
 	unsigned switches; /* of the plan that took place */
 };
@@ -42,7 +45,7 @@ struct weave_result weave_run(const struct weave_side side[2], const struct weav
 
 /* ---- inside a side ---- */
 
-void weave_point(void); /* a place to switch, for what is no atomic operation */
+void weave_point(void); /* a place to switch, where there is no atomic operation */
 /* Nothing to do: let the other go on. False: it has ended, or sleeps too. */
 bool weave_idle(void);
 /* Do fn(a, b) as a store: at once, or when the buffer is written out. */

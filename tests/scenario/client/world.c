@@ -162,7 +162,7 @@ static void thread_end(struct world *w)
 void world_kill_simd(struct world *w)
 {
 	thread_end(w);
-	if (w->simd->dataplane.ipc) /* as kill -9: what it holds stays held */
+	if (w->simd->dataplane.ipc) /* as kill -9: its slots stay held */
 		ipc_mem_kill(w->simd->dataplane.ipc);
 	simd_end(w);
 	if (w->threads) {

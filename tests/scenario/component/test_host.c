@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hosts against a whole simd, with real threads: how messages get from writers to readers, and what a component does with them. */
+/*
+ * Hosts against a whole simd, with real threads: the delivery of messages from writers to readers, and to components.
+ */
 #include "scenario/client/world.h"
 
 #include "libclient/component/reader.h"
@@ -80,7 +82,7 @@ static void network_refused(struct program *p, const char *channel, bool local, 
 	assert_null(wr);
 }
 
-TEST(a_writer_to_other_machines_has_the_rigs_link)
+TEST(a_writer_to_other_machines_uses_the_rigs_link)
 {
 	static const char conf[] =
 		"{\"backend\":\"mem\",\"pools\":[{\"size\":512,\"count\":4000},{\"size\":65536,\"count\":200}],\"rigs\":[{"
@@ -147,8 +149,8 @@ static struct sim_node_reader *reader_new(struct program *p, const char *channel
 	return r;
 }
 
-/* Its history keeps the slots of 256 messages, which is all that a subscriber may have in hand. */
-TEST_WITH(a_reader_with_the_longest_history_goes_on_receiving, setup, teardown)
+/* Its history keeps the slots of 256 messages, the most that a subscriber may hold. */
+TEST_WITH(a_reader_with_the_longest_history_continues_to_receive, setup, teardown)
 {
 	struct sim_node_reader_options o = { .size = sizeof(o), .depth = 256, .pending = 256 };
 	struct program a = program_new("a"), b = program_new("b");
@@ -169,7 +171,7 @@ TEST_WITH(a_reader_with_the_longest_history_goes_on_receiving, setup, teardown)
 	program_end(&b);
 }
 
-TEST_WITH(a_reader_elsewhere_gets_what_is_written, setup, teardown)
+TEST_WITH(a_reader_in_another_process_receives_each_message, setup, teardown)
 {
 	struct program a = program_new("a"), b = program_new("b");
 	struct count k = { 0 };
@@ -200,8 +202,11 @@ static bool goes_inside(struct sim_node_writer *wr, struct count *k, int *i, uin
 	return st.intra > before;
 }
 
-/* In the process while nobody else subscribes; through shared memory while somebody does; nothing is overtaken on the way back. */
-TEST_WITH(delivery_follows_who_subscribes, setup, teardown)
+/*
+ * Within the process while no other process subscribes; through shared memory while one does; no message is overtaken
+ * when it switches back.
+ */
+TEST_WITH(delivery_switches_with_subscribers_in_other_processes, setup, teardown)
 {
 	struct program a = program_new("a");
 	struct sim_client *other = world_client(&w, "other", 0);
@@ -268,7 +273,10 @@ static void look(void *user, const struct sim_message *m)
 
 #define READERS 3
 
-/* One memory for all of them, in one order, whoever is through with it first; stamped and numbered as what comes in a slot. */
+/*
+ * All readers share one copy, in one order, whichever finishes first; messages are stamped and numbered like those in
+ * slots.
+ */
 TEST_WITH(every_reader_of_the_process_gets_each_message, setup, teardown)
 {
 	struct program a = program_new("a");
@@ -415,7 +423,7 @@ static void make_many(struct sim_host *h, struct sim_component *c[MANY])
 	}
 }
 
-TEST_WITH(a_host_runs_as_many_components_as_a_file_may_have, setup, teardown)
+TEST_WITH(a_host_runs_the_maximum_number_of_components, setup, teardown)
 {
 	static struct sim_component *c[MANY];
 	struct program a = program_new("a"), b = program_new("b");
@@ -437,7 +445,10 @@ TEST_WITH(a_host_runs_as_many_components_as_a_file_may_have, setup, teardown)
 	program_end(&b);
 }
 
-/* As a conf file of Cyber's scheduler knows it: the node and the channel as they are configured; the rig's prefix is not part of it. */
+/*
+ * The name that a conf file of Cyber's scheduler uses: the node and the channel as configured, without the rig's
+ * prefix.
+ */
 TEST_WITH(a_reader_s_task_is_called_as_in_cyber, setup, teardown)
 {
 	struct program a = program_new("a");
@@ -455,7 +466,7 @@ TEST_WITH(a_reader_s_task_is_called_as_in_cyber, setup, teardown)
 }
 
 /* What `simctl node` asks for. */
-TEST_WITH(a_node_says_what_it_has, setup, teardown)
+TEST_WITH(a_node_describes_its_readers_and_writers, setup, teardown)
 {
 	struct program a = program_new("a");
 	struct count k = { 0 };
@@ -525,7 +536,7 @@ TEST_WITH(a_node_counts_its_parameters, setup, teardown)
 
 	assert_int_equal(parameters_of(b.c, "a"), 0);
 	assert_int_equal(sim_params_create(a.c, "a", &own), 0);
-	assert_int_equal(sim_params_create(NULL, "b", &alone), 0); /* which nobody can reach */
+	assert_int_equal(sim_params_create(NULL, "b", &alone), 0); /* which is not reachable */
 	declare(alone, "x");
 	assert_int_equal(parameters_of(b.c, "a"), 0);
 	declare(own, "x");
@@ -553,7 +564,7 @@ static void leave(void *user, const struct sim_message *m)
 }
 
 /* On a worker; the thread that receives ends with it. */
-TEST_WITH(a_callback_may_end_its_own_reader, setup, teardown)
+TEST_WITH(a_callback_may_destroy_its_own_reader, setup, teardown)
 {
 	struct sim_node_reader_options o = { .size = sizeof(o), .pending = 64 };
 	struct program a = program_new("a"), b = program_new("b");
@@ -611,8 +622,8 @@ static void restart_with(const char *extra)
 	world_start_roudi(&w);
 }
 
-/* Nobody would notice that it is deaf; whoever runs the host can start it again. */
-TEST_WITH(a_reader_that_is_refused_after_a_restart_ends_the_run_with_a_sentence, setup, teardown)
+/* Otherwise the reader would silently get nothing; the supervisor of the host can start it again. */
+TEST_WITH(a_reader_refused_after_a_restart_ends_the_run_with_an_error, setup, teardown)
 {
 	struct program b = program_new("b");
 	struct count k[2] = { 0 };
@@ -632,7 +643,7 @@ TEST_WITH(a_reader_that_is_refused_after_a_restart_ends_the_run_with_a_sentence,
 	program_end(&b);
 }
 
-TEST_WITH(a_host_that_was_told_to_stop_does_not_run, setup, teardown)
+TEST_WITH(a_host_that_was_stopped_before_does_not_run, setup, teardown)
 {
 	struct program a = program_new("a");
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hosts in simulation, in lock-step: what one writes in its turn the next one has in the same step; time stands; a run repeats. */
+/*
+ * Hosts in simulation, in lock-step: a message written in one host's turn reaches the next host in the same step; time
+ * stands; a run repeats.
+ */
 #include "scenario/client/world.h"
 
 #include <errno.h>
@@ -241,7 +244,7 @@ TEST_WITH(a_graph_over_two_hosts_runs_in_step, setup, teardown)
 }
 
 /* Another run, in another simd: the same to the letter. */
-TEST(a_run_repeats)
+TEST(two_runs_in_lock_step_are_identical)
 {
 	char first[sizeof(notes.text)];
 
@@ -273,7 +276,7 @@ TEST(a_wall_clock_that_runs_is_refused)
 }
 
 /* No turn would ever come again: its run ends with a sentence. */
-TEST(a_wall_clock_that_is_chosen_meanwhile_ends_the_run)
+TEST(selecting_a_wall_clock_during_a_run_ends_it)
 {
 	struct sim_client *driver;
 	struct program a;
@@ -296,7 +299,7 @@ TEST(a_wall_clock_that_is_chosen_meanwhile_ends_the_run)
 /* ---- simd is away ---- */
 
 /* A client that no simd will have any more, as when the data plane allows no further attachment. */
-TEST_WITH(a_host_that_is_refused_for_good_does_not_turn_for_ever, setup, teardown)
+TEST_WITH(a_host_that_is_refused_permanently_ends, setup, teardown)
 {
 	struct program p = { 0 };
 

@@ -103,7 +103,7 @@ static int refuse_even(void *user, const char *name, const struct sim_param_valu
 	return -EDOM;
 }
 
-TEST_WITH(others_set_and_read_them, setup, teardown)
+TEST_WITH(other_programs_set_and_read_parameters, setup, teardown)
 {
 	struct sim_param_options o = { .size = sizeof(o), .changed = refuse_even };
 	struct sim_param_options fixed = { .size = sizeof(fixed), .read_only = true };
@@ -150,7 +150,7 @@ TEST_WITH(two_nodes_of_a_name_are_refused, setup, teardown)
 	sim_params_destroy(q);
 }
 
-TEST_WITH(a_list_tells_what_each_may_be, setup, teardown)
+TEST_WITH(a_list_has_the_type_and_bounds_of_each_parameter, setup, teardown)
 {
 	struct sim_param_options o = { .size = sizeof(o),
 				       .description = "[Hz] turns a second",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reality, as Cyber's readers and timers have it: what waits for a slow callback, what observe shows, one receiver for all readers of a
- * host, timers that follow a driver. A callback that waits here waits for the test: nothing depends on how fast anybody is.
+ * Reality mode, with the semantics of Cyber's readers and timers: messages queued for a slow callback, the result of
+ * observe, one receiver for all readers of a host, timers that follow a driver. A callback that waits here waits for
+ * the test, so nothing depends on speed.
  */
 #include "scenario/client/world.h"
 
@@ -94,8 +95,11 @@ static void slow_reader(void *user, const struct sim_message *m)
 	take_time(value(m));
 }
 
-/* Ten fit, and come in order; of a hundred the newest comes, and the others are counted. Observe shows its own three. */
-TEST_WITH(a_slow_reader_goes_on_with_the_newest, setup, teardown)
+/*
+ * Ten messages fit, and arrive in order; of a hundred the newest arrives, and the others are counted. Observe shows its
+ * own three.
+ */
+TEST_WITH(a_slow_reader_continues_with_the_newest, setup, teardown)
 {
 	struct sim_node_reader_options o = { .size = sizeof(o), .depth = 3, .pending = 10 };
 	struct sim_node_reader_stats st;
@@ -147,8 +151,11 @@ static const struct sim_component_class slow_class = {
 	.proc = slow_proc,
 };
 
-/* The ring is of input 0's pending size, whatever the partner's; a tuple has the partner of its moment. */
-TEST_WITH(a_slow_component_goes_on_with_the_newest_tuple, setup, teardown)
+/*
+ * The ring has the pending size of input 0, whatever the partner's; a tuple has the partner that was the newest when it
+ * was made.
+ */
+TEST_WITH(a_slow_component_continues_with_the_newest_tuple, setup, teardown)
 {
 	struct sim_component_options o = { .size = sizeof(o),
 					   .name = "slow",

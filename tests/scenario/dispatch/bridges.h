@@ -36,7 +36,7 @@ static inline void publish(unsigned n)
 static inline int prepare(void **state)
 {
 	(void)state;
-	log_set_spec("error"); /* what is provoked here is warned of, as it should be */
+	log_set_spec("error"); /* the provoked warnings are expected */
 	return 0;
 }
 

@@ -93,7 +93,7 @@ static bool lags(struct model *m, uint32_t ch, unsigned bridge, unsigned flying)
 	       flying + 1 + spare > windows[ch];
 }
 
-/* ---- who is waited for ---- */
+/* ---- bridges that are waited for ---- */
 
 static unsigned n_patient(struct model *m)
 {
@@ -220,7 +220,7 @@ void model_miss(struct model *m, uint32_t channel)
 	}
 }
 
-/* Of those who died: swept when nothing else of their publisher is there. */
+/* Claims of dead clients: swept when nothing else of their publisher is left. */
 void model_sweep(struct model *m)
 {
 	for (unsigned i = 0; i < m->n; i++) {

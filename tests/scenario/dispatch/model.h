@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What dispatch should do, told in another way: each message with the part that each bridge has in it. After each step of a
- * test it says which completions must have come, with which reason, and what must still be held.
+ * The expected behaviour of dispatch, implemented in another way: each message with its state for each bridge. After
+ * each step of a test it says which completions must have arrived, with which reason, and which messages must still be
+ * held.
  */
 #ifndef TESTS_DISPATCH_MODEL_H
 #define TESTS_DISPATCH_MODEL_H
@@ -54,7 +55,7 @@ struct model {
 	unsigned accepted, completed[SIM_REASON_COUNT];
 };
 
-/* ---- what it says ---- */
+/* ---- its predictions ---- */
 
 bool model_is_open(const struct msg *g, unsigned bridge); /* it has not answered */
 bool model_unfinished(const struct msg *g);
@@ -66,11 +67,11 @@ struct msg *model_msg(struct model *m, const struct held *h);
 /* When something of this bridge is due; INT64_MAX: nothing is. */
 int64_t model_due(struct model *m, unsigned bridge);
 
-/* ---- what it is told ---- */
+/* ---- its inputs ---- */
 
 void model_publish(struct model *m, int client, const struct test_pub *p, uint32_t token);
 void model_lost(struct model *m, int client, const struct test_pub *p, uint32_t token);
-/* What was lost on the channel has been missed. */
+/* Messages lost on the channel are reported missing. */
 void model_miss(struct model *m, uint32_t channel);
 /* Lost ones of dead clients are forgotten, where nothing else of their publisher is left. */
 void model_sweep(struct model *m);
@@ -85,7 +86,7 @@ void model_broken(struct model *m, unsigned bridge);
 void model_bridge_dies(struct model *m, unsigned bridge);
 /* The time has come to model_due(). */
 void model_expire(struct model *m, unsigned bridge);
-/* After any of these: what waited goes on. */
+/* After any of these: waiting messages go on. */
 void model_flow(struct model *m);
 
 #endif

@@ -7,7 +7,7 @@
 
 /* ---- several bridges ---- */
 
-TEST(all_must_succeed)
+TEST(a_message_succeeds_only_if_all_bridges_succeed)
 {
 	make(8, false, 2, 0, 0);
 	publish(2);
@@ -25,7 +25,7 @@ TEST(all_must_succeed)
 	world_destroy(&w);
 }
 
-/* The slow one answers nothing at all; the fast one gets every message as soon as it is published. */
+/* The slow bridge answers nothing at all; the fast one gets every message as soon as it is published. */
 TEST(a_slow_bridge_delays_no_other)
 {
 	static const uint32_t windows[] = { 2, 3, 4, 8, 64 };
@@ -62,7 +62,7 @@ static void count_told(void *user, enum log_level level, const char *topic, cons
 		  strstr(text, "bridge0");
 }
 
-/* What is missed is not missed silently, and the log does not fill up with it. */
+/* Missed messages are reported, but do not fill the log. */
 TEST(a_slow_bridge_is_named_once)
 {
 	n_told = 0;
@@ -81,7 +81,7 @@ TEST(a_slow_bridge_is_named_once)
 	world_destroy(&w);
 }
 
-/* Bridges of the same speed may use the whole window: none is refused for being a moment behind. */
+/* Bridges of the same speed may use the whole window: none loses a message for being a moment behind. */
 TEST(equal_bridges_share_the_window)
 {
 	make(8, false, 2, 0, 0);
@@ -163,7 +163,7 @@ TEST(a_late_slot_comes_back_when_its_bridge_ends)
 	world_destroy(&w);
 }
 
-TEST(queued_ones_expire_without_being_held)
+TEST(queued_messages_expire_without_being_held)
 {
 	make(64, false, 1, 0, 0);
 	publish(20); /* 8 go out, 12 stay queued */
@@ -215,8 +215,8 @@ TEST(a_dead_bridge_answers_died)
 	world_destroy(&w);
 }
 
-/* What one that gives up said last is there to be read until the next one attaches; a death takes it away. */
-TEST(last_words_stay)
+/* The last status text of a bridge that gives up can be read until the next bridge attaches; a crash removes it. */
+TEST(the_last_status_text_of_a_bridge_stays_until_the_next_attaches)
 {
 	make(4, false, 1, 0, 0);
 	publish(1); /* unread: its socket is reset, not just closed */
@@ -252,7 +252,7 @@ TEST(an_answer_in_the_socket_of_a_dead_bridge_counts)
 	world_destroy(&w);
 }
 
-TEST(losing_the_connection_fails_what_is_queued)
+TEST(losing_the_connection_fails_queued_messages)
 {
 	make(64, false, 1, 0, 0);
 	publish(20);
@@ -299,7 +299,7 @@ static uint64_t violations(uint32_t bridge)
 	return w.bridge_stats[bridge].violations;
 }
 
-TEST(answering_twice_is_noticed)
+TEST(answering_twice_is_detected)
 {
 	uint64_t d;
 
@@ -327,7 +327,7 @@ TEST(answering_twice_is_noticed)
 	world_destroy(&w);
 }
 
-TEST(answering_for_another_bridge_is_noticed)
+TEST(answering_for_another_bridge_is_detected)
 {
 	make(8, false, 2, 0, 0);
 	publish(1);
@@ -416,7 +416,7 @@ TEST(a_flood_of_status_is_contained)
 	assert_true(w.n_status - before <= 20);
 	bridge_status(a, SIM_BRIDGE_CONNECTING);
 	world_run(&w, 2 * S);
-	assert_int_equal(w.status[0], SIM_BRIDGE_CONNECTING); /* the last one is told in the end */
+	assert_int_equal(w.status[0], SIM_BRIDGE_CONNECTING); /* the last one is reported in the end */
 	world_destroy(&w);
 }
 

@@ -68,7 +68,7 @@ static void completes_true(unsigned n)
 	}
 }
 
-TEST(the_others_decide)
+TEST(the_other_bridges_decide_the_result)
 {
 	make(2, false);
 	assert_int_equal(bridges_word(), 2 << 16 | 2);
@@ -89,8 +89,8 @@ TEST(the_others_decide)
 	world_destroy(&w);
 }
 
-/* What went out before the bridge had seen the definition is answered, and is no failure either. */
-TEST(what_is_out_is_no_failure)
+/* A message sent before the bridge had seen the definition is answered, and does not count as failed either. */
+TEST(a_message_sent_before_the_channel_was_declined_is_no_failure)
 {
 	for (int ordered = 0; ordered < 2; ordered++) {
 		make(2, ordered);
@@ -115,7 +115,7 @@ TEST(what_is_out_is_no_failure)
 	}
 }
 
-TEST(without_any_other_there_is_no_bridge)
+TEST(a_channel_declined_by_its_only_bridge_has_no_bridge)
 {
 	make(1, false);
 	publish(2);
@@ -134,8 +134,8 @@ TEST(without_any_other_there_is_no_bridge)
 	world_destroy(&w);
 }
 
-/* Another bridge's failure stays what it is. */
-TEST(a_failure_beside_it_counts)
+/* A failure of another bridge still counts as a failure. */
+TEST(a_failure_of_another_bridge_counts)
 {
 	make(2, false);
 	publish(2);
@@ -152,7 +152,7 @@ TEST(a_failure_beside_it_counts)
 	world_destroy(&w);
 }
 
-TEST(it_is_taken_up_again)
+TEST(a_declined_channel_can_be_accepted_again)
 {
 	make(2, false);
 	says(a, -EINVAL, "not now", "");
@@ -174,7 +174,7 @@ TEST(it_is_taken_up_again)
 	world_destroy(&w);
 }
 
-TEST(another_process_is_asked_again)
+TEST(another_process_of_the_bridge_is_asked_again)
 {
 	make(2, false);
 	says(a, -EINVAL, "never", "");
@@ -190,7 +190,7 @@ TEST(another_process_is_asked_again)
 	world_destroy(&w);
 }
 
-TEST(it_is_told_once_it_is_connected)
+TEST(a_bridge_is_asked_for_its_channels_once_it_is_connected)
 {
 	make(1, false);
 	bridge_read(a);
@@ -211,7 +211,7 @@ TEST(it_is_told_once_it_is_connected)
 	world_destroy(&w);
 }
 
-TEST(lies_are_contained)
+TEST(malformed_channel_reports_are_contained)
 {
 	static const struct {
 		uint32_t channel, name_len;
@@ -263,7 +263,7 @@ TEST(a_flood_is_contained)
 static int prepare(void **state)
 {
 	(void)state;
-	log_set_spec("error"); /* what is provoked here is warned of, as it should be */
+	log_set_spec("error"); /* the provoked warnings are expected */
 	return 0;
 }
 

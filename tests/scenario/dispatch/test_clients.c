@@ -13,7 +13,7 @@ static void lie_body(struct sim_slot *s)
 {
 	s->body_size = 4097;
 }
-/* It may send as much, but this slot is smaller: whoever reads it would read the neighbours. */
+/* Its publisher may send as much, but this slot is smaller: a reader would read the neighbours. */
 static void lie_slot(struct sim_slot *s)
 {
 	s->body_size = 4096;
@@ -52,7 +52,7 @@ static void lie_token_free(struct sim_slot *s)
 	s->token_cell = 1000;
 }
 
-/* Without its credit it is not known whose slot it is: its message is missing. */
+/* Without its credit a slot's publisher is unknown: its message is missing. */
 static const struct {
 	lie_fn fn;
 	enum sim_reason reason;
@@ -64,7 +64,7 @@ static const struct {
 	{ lie_credit_far, SIM_REASON_MISSING }, { lie_credit_huge, SIM_REASON_MISSING },
 };
 
-TEST(lies_are_answered)
+TEST(malformed_slots_are_answered_with_the_reason)
 {
 	for (unsigned i = 0; i < sizeof(answered_lies) / sizeof(answered_lies[0]); i++) {
 		struct sim_slot *s;
@@ -104,7 +104,7 @@ static void lie_stranger(struct sim_slot *s)
 static const lie_fn nobodys_lies[] = { lie_magic, lie_version, lie_nobody, lie_stranger };
 
 /* A claim that is not in the name of a publisher: freed at the next house keeping, and counted. */
-TEST(claims_of_nobody_are_freed_and_counted)
+TEST(claims_without_a_publisher_are_freed_and_counted)
 {
 	make(4);
 	atomic_store(&w.page->channel[p->channel].cell[2], UINT64_C(0x1234567800000001));
@@ -137,7 +137,7 @@ TEST(claims_far_ahead_are_freed_and_counted)
 }
 
 /* Its client was killed before it was answered, or dispatch is yet to hear of it: no lie. */
-TEST(a_probe_of_nobody_is_no_lie)
+TEST(a_probe_of_an_unknown_publisher_is_not_counted_as_invalid)
 {
 	struct sim_slot *s;
 
@@ -159,7 +159,7 @@ TEST(a_probe_of_nobody_is_no_lie)
 	world_destroy(&w);
 }
 
-TEST(slots_of_nobody_are_released)
+TEST(slots_of_unknown_publishers_are_released)
 {
 	for (unsigned i = 0; i < sizeof(nobodys_lies) / sizeof(nobodys_lies[0]); i++) {
 		struct sim_slot *s;
@@ -179,8 +179,11 @@ TEST(slots_of_nobody_are_released)
 	}
 }
 
-/* Credit and token of somebody else's message: the liar's is missing, the other keeps both. */
-TEST(claims_of_others_are_safe)
+/*
+ * A client claims credit and token of another client's message: its own claim completes as missing, the other client
+ * keeps both.
+ */
+TEST(claims_of_other_clients_are_safe)
 {
 	struct sim_slot *s;
 
@@ -227,8 +230,11 @@ TEST(one_credit_carries_one_message)
 	world_destroy(&w);
 }
 
-/* A flood beyond all limits: the oldest are lost in the data plane, the others are answered, nobody else suffers. */
-TEST(a_flood_hurts_only_itself)
+/*
+ * A flood beyond all limits: the oldest messages are lost in the data plane, the others are answered, and no other
+ * client is affected.
+ */
+TEST(a_flood_harms_only_its_sender)
 {
 	make(4);
 	for (unsigned i = 0; i < 100; i++) {
@@ -244,7 +250,7 @@ TEST(a_flood_hurts_only_itself)
 	world_destroy(&w);
 }
 
-/* The time of publishing is only counted with; whatever it says, the message is good. */
+/* The time of publishing is only used for statistics; whatever its value, the message is delivered. */
 TEST(any_time_of_publishing_is_counted)
 {
 	static const int64_t times[] = { INT64_MIN, -1000000 * S, 1000000 * S, INT64_MAX };
@@ -286,7 +292,7 @@ TEST(a_publisher_on_the_wrong_channel_is_refused)
 }
 
 /* The page is everybody's to write: simd must survive any value, and free no cell twice. */
-TEST(a_scribbled_page_harms_no_process)
+TEST(an_overwritten_page_harms_no_process)
 {
 	make(4);
 	assert_int_equal(client_try(c, p, 3), 0);
@@ -301,7 +307,7 @@ TEST(a_scribbled_page_harms_no_process)
 	bridge_answer_all(b, 0, 1);
 	world_settle(&w);
 	client_expect(c, p, 1, SIM_REASON_NONE);
-	world_run(&w, 2 * S); /* claims of nobody are swept */
+	world_run(&w, 2 * S); /* claims without a client are swept */
 	assert_int_equal(atomic_load(&w.page->token[5]), 0);
 	for (uint32_t i = 4; i < WIRE_WINDOW_MAX; i++)
 		atomic_store(&w.page->channel[0].cell[i], 0); /* beyond the window: not simd's */
@@ -339,7 +345,7 @@ TEST(completions_wait_for_a_reader)
 }
 
 /* Its socket is closed but main does not know yet. */
-TEST(a_deaf_client_is_no_burden)
+TEST(a_client_with_a_closed_socket_holds_nothing_up)
 {
 	make(4);
 	assert_int_equal(client_try(c, p, 3), 0);
@@ -357,7 +363,7 @@ TEST(a_deaf_client_is_no_burden)
 
 /* ---- clients that die ---- */
 
-TEST(what_a_dead_client_published_is_delivered)
+TEST(messages_of_a_dead_client_are_delivered)
 {
 	make(8);
 	assert_int_equal(client_try(c, p, 4), 0);
@@ -396,7 +402,7 @@ TEST(claims_of_a_dead_client_are_swept)
 	world_destroy(&w);
 }
 
-/* Nobody takes back that it waits. */
+/* A dead client never clears its waiting flag. */
 TEST(a_dead_waiter_is_woken_once)
 {
 	make(8);
@@ -408,7 +414,7 @@ TEST(a_dead_waiter_is_woken_once)
 	world_destroy(&w);
 }
 
-/* It has not noticed the loss of its control socket, and claims once more. */
+/* The client has not noticed the loss of its control socket, and claims once more. */
 TEST(claims_after_death_are_swept_later)
 {
 	uint32_t dead;
@@ -483,7 +489,7 @@ TEST(restart_answers_queued_and_finishes_the_rest)
 	world_destroy(&w);
 }
 
-TEST(a_bridge_gets_the_new_life_only_when_it_is_there)
+TEST(a_bridge_gets_messages_of_a_new_generation_only_once_it_is_attached_to_it)
 {
 	make(8);
 	world_roudi_dies(&w);
@@ -539,7 +545,7 @@ TEST(publishers_deleted_while_roudi_is_dead_are_forgotten)
 static int prepare(void **state)
 {
 	(void)state;
-	log_set_spec("none"); /* what is provoked here is complained about, as it should be */
+	log_set_spec("none"); /* the provoked errors are expected */
 	return 0;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Crashes, enumerated: one scene is played again and again, and each time somebody vanishes one callback later
- * than the time before. Whoever is left must get each of its completions exactly once, and nothing may leak. All of it
- * once more with an engine that runs free: bridges are lossless then, and waited for; and once more with messages that are lost
- * on their way.
+ * Crashes, enumerated: one scene is played again and again, and each time a peer vanishes one callback later than the
+ * time before. The others must get each of their completions exactly once, and nothing may leak. All of it again with a
+ * free-running engine, where bridges are lossless and are waited for; and again with messages that are lost on their
+ * way.
  */
 #include "scenario/dispatch/world.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Slots that somebody else writes over between their publisher and dispatch. What they say then makes dispatch wait for nothing,
- * complete nothing that is not theirs, and skip nothing: each message that was published completes once, forged or not.
+ * Slots that another process overwrites between their publisher and dispatch. Forged contents never make dispatch wait,
+ * complete another publisher's message, or skip one: each message that was published completes once, forged or not.
  */
 #include "scenario/dispatch/world.h"
 
@@ -50,7 +50,7 @@ static bool publish(struct test_client *who, struct test_pub *pub, uint32_t toke
 	return true;
 }
 
-/* The bridge answers what it has, until nothing happens any more, and two looks of the house keeping later. */
+/* The bridge answers its messages, until nothing happens any more, and two rounds of housekeeping later. */
 static void settle(void)
 {
 	for (unsigned i = 0; i < 3; i++) {
@@ -157,7 +157,7 @@ static const struct forgery forgeries[] = {
 	ONE(local_free), ONE(local_next), ONE(next_whole),  ONE(other_next),  ONE(all),
 };
 
-TEST(one_forged_field_costs_one_message)
+TEST(one_forged_field_costs_only_its_own_message)
 {
 	for (unsigned i = 0; i < sizeof(forgeries) / sizeof(*forgeries); i++) {
 		const struct forgery *f = &forgeries[i];
@@ -176,7 +176,10 @@ TEST(one_forged_field_costs_one_message)
 		if (f->fn != forge_no_token)
 			assert_true(once(c, p, 2) == SIM_REASON_INVALID || once(c, p, 2) == SIM_REASON_MISSING);
 		once(c, p, 2);
-		/* who says all of another one's message is taken for it: that one comes too late, but is not answered twice */
+		/*
+		 * a slot with all fields of another message is taken for it: the real one is too late, but is not
+		 * answered twice
+		 */
 		assert_int_equal(once(c, p, 3), SIM_REASON_NONE);
 		assert_int_equal(once(d, q, 1), SIM_REASON_NONE);
 		assert_int_equal(once(d, q, 2), SIM_REASON_NONE);
@@ -208,7 +211,7 @@ TEST(a_far_sequence_moves_nothing)
 }
 
 /* The client has not claimed it yet, let alone published it. */
-TEST(what_is_not_published_does_not_complete)
+TEST(an_unpublished_message_does_not_complete)
 {
 	make(7);
 	assert_true(publish(d, q, NO_TOKEN));
@@ -224,8 +227,8 @@ TEST(what_is_not_published_does_not_complete)
 	all_is_back();
 }
 
-/* The cells are anybody's to write, too: a message without its claim, and a claim without its message. */
-TEST(what_has_lost_its_claim_completes)
+/* Any client may write the cells, too: a message without its claim, and a claim without its message. */
+TEST(a_message_that_lost_its_claim_completes)
 {
 	make(8);
 	for (unsigned i = 0; i < 4; i++) {
@@ -241,8 +244,8 @@ TEST(what_has_lost_its_claim_completes)
 	all_is_back();
 }
 
-/* Of a simd that was started while its publisher had sent more than half of what a claim's number can say. */
-TEST(a_publisher_may_have_sent_much_before)
+/* A simd that was started when its publisher's sequence number had passed half the range of the number in a claim. */
+TEST(a_publisher_with_a_large_sequence_number_is_served)
 {
 	static const uint64_t before[] = { 5, 4000, (UINT64_C(1) << 31) - 3, UINT64_C(5000000000), UINT64_C(1) << 50 };
 
@@ -257,7 +260,7 @@ TEST(a_publisher_may_have_sent_much_before)
 		assert_int_equal(once(c, p, before[i] + 1), SIM_REASON_MISSING);
 		for (unsigned k = 2; k <= 6; k++)
 			assert_int_equal(once(c, p, before[i] + k), SIM_REASON_NONE);
-		for (unsigned k = 0; k < c->n_done; k++) /* of what was before simd nobody waits for */
+		for (unsigned k = 0; k < c->n_done; k++) /* messages from before simd's start are not waited for */
 			assert_true(c->done[k].sequence > before[i] || c->done[k].reason == SIM_REASON_MISSING);
 		assert_true(c->n_done <= 11);
 		all_is_back();
@@ -341,7 +344,7 @@ TEST(forged_slots_are_answered_once)
 	}
 }
 
-/* Who writes over the cells as well may use up credits, but nobody's answer. */
+/* A process that overwrites the cells too may use up credits, but cannot answer another publisher's message. */
 TEST(forged_slots_and_cells_are_answered_once)
 {
 	for (unsigned n = runs(), i = 0; i < n; i++) {

@@ -64,7 +64,7 @@ static void work_in_order(struct in_order *o, unsigned channels, const unsigned 
 }
 
 /* Several go out at once, and no lane is opened that would have nothing to do. */
-TEST(a_channel_in_order_is_on_one_lane)
+TEST(an_ordered_channel_stays_on_one_lane)
 {
 	const unsigned each[] = { 12 };
 	struct in_order o[1];
@@ -80,8 +80,8 @@ TEST(a_channel_in_order_is_on_one_lane)
 	world_destroy(&w);
 }
 
-/* Several of them share the lanes: those on one lane with others go to one that has nothing to do. */
-TEST(channels_in_order_share_the_lanes)
+/* Several ordered channels share the lanes: a channel on a shared lane moves to an idle one. */
+TEST(ordered_channels_share_the_lanes)
 {
 	const unsigned each[] = { 12, 12, 12, 1 };
 	struct in_order o[4];
@@ -132,7 +132,7 @@ TEST(a_channel_moves_to_a_lane_without_work)
 }
 
 /* A bridge that answers late may have published long before, and drop the old for the new: it gets the new. */
-TEST(what_can_go_nowhere_else_is_not_held_back)
+TEST(messages_that_have_no_other_lane_are_not_held_back)
 {
 	for (int ordered = 0; ordered < 2; ordered++) {
 		make(16, ordered, 1, 0, 0);
@@ -146,7 +146,7 @@ TEST(what_can_go_nowhere_else_is_not_held_back)
 	}
 }
 
-/* A lane is full of what is not answered yet, and stays so: those that fill it leave room for the others. */
+/* A lane is full of unanswered messages, and stays so: the channels that fill it leave room for the others. */
 TEST(a_full_lane_has_room_for_each_channel)
 {
 	for (int ordered = 0; ordered < 2; ordered++) {
@@ -179,8 +179,8 @@ TEST(a_full_lane_has_room_for_each_channel)
 	}
 }
 
-/* What is not in order goes wherever there is room. */
-TEST(without_order_one_channel_has_all_lanes)
+/* Messages without an order go wherever there is room. */
+TEST(a_channel_without_order_uses_all_lanes)
 {
 	unsigned lanes = 0;
 
@@ -200,8 +200,8 @@ TEST(without_order_one_channel_has_all_lanes)
 	world_destroy(&w);
 }
 
-/* A lane is lost with what was out on it: its channel goes on elsewhere. */
-TEST(a_channel_goes_on_when_its_lane_is_lost)
+/* A lane is lost with its outstanding messages: its channel continues on another lane. */
+TEST(a_channel_continues_when_its_lane_is_lost)
 {
 	const unsigned each[] = { 12, 12 };
 	struct in_order o[2];
@@ -310,8 +310,11 @@ TEST(lanes_grow_with_the_backlog_and_fall_away)
 	world_destroy(&w);
 }
 
-/* Each bridge has one: for that of one that comes, a further one of another goes as soon as it is done. */
-TEST(a_further_lane_goes_when_another_bridge_comes)
+/*
+ * Each bridge has at least one lane: when another bridge attaches, an extra lane of the first one closes as soon as its
+ * messages are answered.
+ */
+TEST(an_extra_lane_closes_when_another_bridge_attaches)
 {
 	make(64, false, 1, 0, 3);
 	work_under_backlog(40);
@@ -327,7 +330,7 @@ TEST(a_further_lane_goes_when_another_bridge_comes)
 }
 
 /* Two of them open and close each time, and leave nothing in simd: a bridge that does not close them neither. */
-TEST(lanes_that_come_and_go_leave_nothing)
+TEST(lanes_opened_and_closed_leave_nothing)
 {
 	struct mem_stats before, now;
 	long fds = 0;
@@ -358,7 +361,7 @@ TEST(lanes_that_come_and_go_leave_nothing)
 }
 
 /* The limit is one for all shards: those of the others are unavailable here until they close. */
-TEST(lanes_of_other_shards_count)
+TEST(lanes_of_other_shards_count_towards_the_limit)
 {
 	make(64, false, 1, 0, 3);
 	assert_int_equal(atomic_load(&w.lanes), 1);
@@ -375,8 +378,8 @@ TEST(lanes_of_other_shards_count)
 	world_destroy(&w);
 }
 
-/* A lane whose thread hangs keeps only what was on it. */
-TEST(a_lost_lane_keeps_only_its_own)
+/* A lane whose thread hangs holds only the messages that were sent to it. */
+TEST(a_lost_lane_holds_only_its_own_messages)
 {
 	unsigned on_one = 0;
 
@@ -412,8 +415,8 @@ TEST(a_lost_lane_keeps_only_its_own)
 	world_destroy(&w);
 }
 
-/* The bridge does not read: its socket fills up, simd waits for room and nobody else notices. */
-TEST(a_lane_that_is_not_read_blocks_nobody)
+/* The bridge does not read: its socket fills up, simd waits for room, and no other bridge is affected. */
+TEST(a_lane_that_is_not_read_blocks_no_other_bridge)
 {
 	unsigned sent = 0;
 

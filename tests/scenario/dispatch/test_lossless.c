@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lossless bridges: what is kept for them, for how long, and that nobody else waits when they do not answer. */
+/*
+ * Lossless bridges: which messages are kept for them, for how long, and that no other client waits when they do not
+ * answer.
+ */
 #include "scenario/dispatch/world.h"
 
 #include <errno.h>
@@ -69,7 +72,7 @@ static void make_two_lanes(uint64_t seed)
 	}
 }
 
-/* The bridge reads and answers what it is given, and what comes for that. */
+/* The bridge reads and answers its messages, and reads the replies. */
 static void serve(struct test_bridge *br)
 {
 	while (bridge_read(br) + br->n_held) {
@@ -139,7 +142,7 @@ TEST(a_free_running_engine_loses_nothing)
 	assert_true(run_free(false) > 0); /* that is what a paced one would have lost */
 }
 
-TEST(at_most_half_the_window_is_with_it)
+TEST(a_lossless_bridge_holds_at_most_half_the_window)
 {
 	static const uint32_t windows[] = { 1, 2, 3, 8, 64 }, most[] = { 1, 1, 1, 4, 32 };
 
@@ -150,11 +153,11 @@ TEST(at_most_half_the_window_is_with_it)
 		world_stats(&w);
 		assert_int_equal(w.bridge_stats[0].queued + w.bridge_stats[0].held, most[i]);
 		serve(b);
-		world_run(&w, 900 * MS); /* its own deadline is not over: nobody is failed */
+		world_run(&w, 900 * MS); /* its own deadline is not over: no message fails */
 		assert_int_equal(client_read(c), 0);
 		for (unsigned n = 0; n < windows[i]; n++) {
 			bridge_read(a);
-			assert_int_equal(a->held[0].sequence, n + 1); /* in order, whoever waited where */
+			assert_int_equal(a->held[0].sequence, n + 1); /* in order, wherever each waited */
 			bridge_answer(a, 0, 0);
 			world_settle(&w);
 			serve(b);
@@ -180,7 +183,7 @@ TEST(the_deadline_counts_from_the_last_answer)
 	world_destroy(&w);
 }
 
-TEST(its_plug_in_may_say_so)
+TEST(a_plug_in_may_declare_itself_lossless)
 {
 	make(8, DISPATCH_LOSSLESS_AUTO, DISPATCH_LOSSLESS_NO);
 	assert_int_equal(waited(0), 0);
@@ -195,7 +198,7 @@ TEST(its_plug_in_may_say_so)
 }
 
 /* The engine stops while much is still to be delivered: that was accepted, so it is. */
-TEST(what_was_accepted_in_a_free_run_is_delivered)
+TEST(messages_accepted_in_a_free_run_are_delivered)
 {
 	make(16, DISPATCH_LOSSLESS_AUTO, DISPATCH_LOSSLESS_AUTO);
 	assert_int_equal(dispatch_freewheel(w.d, true), 0);
@@ -218,7 +221,7 @@ TEST(what_was_accepted_in_a_free_run_is_delivered)
 }
 
 /* The last ones may still lie in the feed when the engine stops. */
-TEST(what_lies_in_the_feed_was_accepted_too)
+TEST(messages_in_the_feed_at_the_end_of_a_free_run_are_delivered)
 {
 	make(16, DISPATCH_LOSSLESS_AUTO, DISPATCH_LOSSLESS_AUTO);
 	assert_int_equal(dispatch_freewheel(w.d, true), 0);
@@ -237,8 +240,8 @@ TEST(what_lies_in_the_feed_was_accepted_too)
 	world_destroy(&w);
 }
 
-/* The same process connects again: what is queued waits for that, and is not sent to somebody who has nobody. */
-TEST(a_lost_connection_is_waited_for)
+/* The bridge's process reconnects: queued messages wait for that, and are not sent while it has no connection. */
+TEST(publishers_wait_for_a_lost_connection)
 {
 	make(64, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
 	publish(1);
@@ -265,8 +268,8 @@ TEST(a_lost_connection_is_waited_for)
 	world_destroy(&w);
 }
 
-/* It was accepted while time ran; and others who publish do not have to wait behind it. */
-TEST(a_backlog_survives_a_pause_and_lets_probes_by)
+/* The backlog was accepted while time ran; other publishers do not have to wait behind it. */
+TEST(a_backlog_survives_a_pause_and_does_not_block_probes)
 {
 	struct sim_slot *s;
 
@@ -294,7 +297,7 @@ TEST(a_backlog_survives_a_pause_and_lets_probes_by)
 
 /* ---- it does not answer ---- */
 
-TEST(a_silent_one_is_stalled_and_the_others_go_on)
+TEST(a_silent_lossless_bridge_is_stalled_and_the_others_continue)
 {
 	make(64, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
 	publish_all();
@@ -331,7 +334,7 @@ TEST(a_silent_one_is_stalled_and_the_others_go_on)
 	world_destroy(&w);
 }
 
-TEST(a_hung_one_is_reported_in_the_end)
+TEST(a_hung_lossless_bridge_is_finally_reported)
 {
 	make(8, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
 	publish(1);
@@ -351,7 +354,7 @@ TEST(a_hung_one_is_reported_in_the_end)
 }
 
 /* A lane whose thread hangs takes its own messages with it, and no others, while the bridge answers on another one. */
-TEST(a_hung_lane_is_not_the_bridge)
+TEST(a_hung_lane_does_not_make_the_bridge_stalled)
 {
 	unsigned stuck = 0;
 
@@ -377,8 +380,11 @@ TEST(a_hung_lane_is_not_the_bridge)
 	world_destroy(&w);
 }
 
-/* Credits that unread completions hold come back only from who does not read them: nobody waits for that without bound. */
-TEST(unread_completions_are_no_bridge)
+/*
+ * Credits held by unread completions are freed only by the client that reads them: others never wait for that without
+ * bound.
+ */
+TEST(unread_completions_do_not_count_as_a_waiting_bridge)
 {
 	make(16, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
 	for (unsigned sent = 1; sent;) {
@@ -405,7 +411,7 @@ TEST(unread_completions_are_no_bridge)
 
 /* ---- it is started again ---- */
 
-TEST(a_restart_is_waited_for)
+TEST(publishers_wait_for_a_restarting_bridge)
 {
 	make(64, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
 	publish(4);
@@ -436,8 +442,11 @@ static void restarted(void)
 	assert_int_equal(count_reason(SIM_REASON_NONE), 64);
 }
 
-/* It has taken what it will take and simd does not know yet: what comes after that stays queued, what it has is answered. */
-TEST(an_orderly_end_answers_what_it_has)
+/*
+ * The bridge takes no more messages and simd does not know that yet: new messages stay queued, and those it has are
+ * answered.
+ */
+TEST(a_bridge_that_shuts_down_answers_what_it_holds)
 {
 	make(64, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
 	publish_all();
@@ -454,8 +463,8 @@ TEST(an_orderly_end_answers_what_it_has)
 	world_destroy(&w);
 }
 
-/* It leaves before it has answered anything: that is no death. */
-TEST(an_orderly_end_is_waited_for_however_early)
+/* It exits before it has answered anything: that does not count as a crash. */
+TEST(a_bridge_that_shuts_down_early_is_waited_for)
 {
 	make(64, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
 	publish_all();
@@ -500,7 +509,7 @@ static void end_with_answers_unread(uint64_t seed, bool orderly)
 	world_destroy(&w);
 }
 
-TEST(what_it_answered_before_its_end_counts)
+TEST(answers_sent_before_a_bridge_ended_count)
 {
 	for (uint64_t seed = 1; seed <= 50; seed++) {
 		end_with_answers_unread(seed, false); /* as kill -9 */
@@ -508,7 +517,7 @@ TEST(what_it_answered_before_its_end_counts)
 	}
 }
 
-TEST(it_is_not_waited_for_without_end)
+TEST(a_bridge_that_shut_down_is_waited_for_up_to_the_deadline)
 {
 	make(8, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
 	publish(1);
@@ -533,8 +542,8 @@ TEST(it_is_not_waited_for_without_end)
 	world_destroy(&w);
 }
 
-/* Else one message that it dies of would hold up all others again and again. */
-TEST(one_that_dies_of_a_message_is_not_waited_for)
+/* Otherwise one message that crashes the bridge would delay all other clients again and again. */
+TEST(a_bridge_that_crashes_on_a_message_is_not_waited_for)
 {
 	make(8, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
 	publish(1);
@@ -547,8 +556,8 @@ TEST(one_that_dies_of_a_message_is_not_waited_for)
 	world_destroy(&w);
 }
 
-/* What comes before it was connected for the first time is for it too. */
-TEST(its_first_start_is_waited_for)
+/* Messages published before its first connection are delivered to it too. */
+TEST(the_first_start_of_a_lossless_bridge_is_waited_for)
 {
 	world_create(&w, test_seed(3), 0);
 	world_channel(&w, 0, 8, false);
@@ -605,7 +614,7 @@ TEST(shutdown_ends_a_backlog)
 /* ---- lock-step ---- */
 
 /* However the answers come, the bridge gets the messages of a step in the one order of all channels. */
-TEST(a_step_goes_out_in_one_order)
+TEST(messages_of_a_step_go_out_in_one_order)
 {
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		struct test_pub *q;
@@ -650,7 +659,7 @@ TEST(a_step_goes_out_in_one_order)
 	}
 }
 
-/* What is published after the last step does not overtake it. */
+/* Messages published after the last step do not overtake it. */
 TEST(nothing_overtakes_a_step)
 {
 	struct test_pub *q;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of messages: accepted, delivered, completed once; what they hold and when it is free. */
+/* The life of messages: accepted, delivered, completed once; the resources that they hold, and when those are freed. */
 #include "scenario/dispatch/world.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static struct simple simple_world(uint32_t window)
 	return s;
 }
 
-TEST(one_message_goes_all_the_way)
+TEST(a_message_reaches_the_bridge_and_completes)
 {
 	struct simple s = simple_world(4);
 
@@ -51,7 +51,7 @@ TEST(one_message_goes_all_the_way)
 	world_destroy(&w);
 }
 
-TEST(a_failure_is_told)
+TEST(a_failure_is_reported_to_the_client)
 {
 	struct simple s = simple_world(4);
 
@@ -64,7 +64,7 @@ TEST(a_failure_is_told)
 	world_destroy(&w);
 }
 
-TEST(without_a_bridge)
+TEST(without_a_bridge_a_message_completes_as_no_bridge)
 {
 	struct test_client *c;
 	struct test_pub *p;
@@ -80,7 +80,7 @@ TEST(without_a_bridge)
 	world_destroy(&w);
 }
 
-TEST(a_bridge_that_is_not_connected)
+TEST(a_message_to_a_disconnected_bridge_completes_as_disconnected)
 {
 	struct simple s = simple_world(4);
 
@@ -100,7 +100,7 @@ TEST(a_bridge_that_is_not_connected)
 	world_destroy(&w);
 }
 
-TEST(pause_between_publish_and_take)
+TEST(a_message_published_before_a_pause_and_taken_in_it_is_handled)
 {
 	struct simple s = simple_world(4);
 
@@ -112,7 +112,7 @@ TEST(pause_between_publish_and_take)
 	bridge_answer(s.b, 0, 0);
 	world_settle(&w);
 	client_expect(s.c, s.p, 1, SIM_REASON_NONE);
-	/* published since, by someone who did not look at the page in time */
+	/* published since, by a client that did not read the page in time */
 	assert_int_equal(client_try(s.c, s.p, 2), -ECANCELED);
 	world_pause(&w, false);
 	assert_int_equal(client_try(s.c, s.p, 2), 0);
@@ -142,7 +142,10 @@ TEST(a_probe_is_answered)
 	world_destroy(&w);
 }
 
-/* Main tells dispatch of a publisher before it tells the client: whatever wakes dispatch first, it knows it by then. */
+/*
+ * The main thread registers a publisher with dispatch before it notifies the client, so dispatch always knows the
+ * publisher of a message.
+ */
 TEST(a_message_never_overtakes_its_publisher)
 {
 	for (uint64_t seed = 1; seed <= 30; seed++) {
@@ -160,7 +163,7 @@ TEST(a_message_never_overtakes_its_publisher)
 	}
 }
 
-TEST(a_local_message_gives_its_credit_back)
+TEST(a_local_message_returns_its_credit)
 {
 	struct simple s = simple_world(4);
 	struct sim_slot *slot;
@@ -182,7 +185,7 @@ TEST(a_local_message_gives_its_credit_back)
 	world_destroy(&w);
 }
 
-TEST(a_full_window_goes_in_batches)
+TEST(a_full_window_is_sent_in_batches)
 {
 	struct simple s = simple_world(64);
 
@@ -212,7 +215,7 @@ TEST(a_full_window_goes_in_batches)
 
 /* FIFO: one bridge sees the order of publishing. */
 /* Slots of one packet of answers go back newest first: the pool hands out next what came back last. */
-TEST(slots_go_back_newest_first)
+TEST(slots_are_returned_newest_first)
 {
 	const struct sim_slot *oldest = NULL;
 	struct simple s = simple_world(8);
@@ -282,7 +285,7 @@ static void publish_some(struct simple *s, unsigned n)
 	world_settle(&w);
 }
 
-TEST(a_busy_bridge_gets_the_next_ones_in_one_packet)
+TEST(a_busy_bridge_gets_queued_messages_in_one_packet)
 {
 	struct simple s = busy_world(16, 0);
 	unsigned packets;
@@ -306,7 +309,7 @@ TEST(a_busy_bridge_gets_the_next_ones_in_one_packet)
 	world_destroy(&w);
 }
 
-TEST(a_feed_is_not_left_alone_for_long)
+TEST(a_feed_is_checked_at_short_intervals)
 {
 	struct simple s = busy_world(16, 0);
 
@@ -321,8 +324,8 @@ TEST(a_feed_is_not_left_alone_for_long)
 	world_destroy(&w);
 }
 
-/* It answers all the time, but never runs out of work. */
-TEST(a_feed_is_looked_at_between_answers)
+/* The bridge answers all the time, but never runs out of work. */
+TEST(a_feed_is_checked_between_answers)
 {
 	struct simple s = busy_world(30, 0);
 
@@ -374,7 +377,7 @@ TEST(another_bridge_of_the_channel_gets_each_at_once)
 	world_destroy(&w);
 }
 
-TEST(a_deferred_feed_is_emptied_for_who_waits)
+TEST(a_deferred_feed_is_emptied_when_something_waits_for_it)
 {
 	struct simple s = busy_world(16, 0);
 	struct test_pub *p = client_advertise_only(s.c, 0);
@@ -453,7 +456,7 @@ TEST(quiet_means_no_claim_and_no_message)
 	world_destroy(&w);
 }
 
-TEST(held_messages_go_out_by_stamp)
+TEST(held_messages_are_sent_by_stamp)
 {
 	struct simple s = simple_world(16);
 
@@ -479,8 +482,11 @@ static void drained(void *arg)
 	++*(unsigned *)arg;
 }
 
-/* What is published before it goes out before what is published after it, whatever their stamps; a step waits for both. */
-TEST(a_drain_lets_go_without_waiting)
+/*
+ * Messages published before the drain are sent before those published after it, whatever their stamps; a step waits for
+ * both.
+ */
+TEST(a_drain_releases_held_messages_without_waiting)
 {
 	struct simple s = simple_world(16);
 	unsigned drains = 0, steps = 0;
@@ -566,8 +572,11 @@ TEST(shutdown_answers_everything)
 	world_destroy(&w);
 }
 
-/* main destroys a dispatch whose exec has stopped: whatever is in it, nothing leaks and nothing is read again. */
-TEST(destroying_in_the_middle_of_everything)
+/*
+ * The main thread destroys a dispatch whose exec has stopped: whatever work is in it, nothing leaks and no freed memory
+ * is read.
+ */
+TEST(dispatch_can_be_destroyed_with_work_in_progress)
 {
 	struct simple s = simple_world(64);
 	struct test_client *others[2] = { client_new(&w), client_new(&w) };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages that were published and never arrive: each completes once, with `missing`, and its credit and token come back; what
- * has yet to be published stays claimed for ever.
+ * Messages that were published and never arrive: each completes once, as `missing`, and its credit and token are freed;
+ * a claim whose message has yet to be published is kept for ever.
  */
 #include "scenario/dispatch/two_clients.h"
 
@@ -17,7 +17,7 @@ static void all_is_back(void)
 	world_destroy(&w);
 }
 
-TEST(the_last_message_is_missed_within_a_second)
+TEST(a_missing_last_message_is_detected_within_a_second)
 {
 	make(8);
 	pass_one(c, p);
@@ -32,8 +32,8 @@ TEST(the_last_message_is_missed_within_a_second)
 	all_is_back();
 }
 
-/* What a publisher sends comes in order. */
-TEST(a_gap_is_noticed_at_once)
+/* Messages of one publisher arrive in order. */
+TEST(a_gap_is_detected_at_once)
 {
 	make(8);
 	assert_int_equal(client_try(d, q, NO_TOKEN), 0);
@@ -53,7 +53,7 @@ TEST(a_gap_is_noticed_at_once)
 }
 
 /* Its client was stopped before it rang, so that the house keeping is the first to look. */
-TEST(what_lies_there_is_not_missing)
+TEST(a_message_in_the_queue_is_not_counted_as_missing)
 {
 	make(8);
 	for (unsigned i = 0; i < 8; i++) {
@@ -73,8 +73,11 @@ TEST(what_lies_there_is_not_missing)
 	all_is_back();
 }
 
-/* A slot whose header somebody has written over is nobody's, and its message is not awaited for a second. */
-TEST(a_slot_without_a_header_is_missed_at_once)
+/*
+ * A slot with an overwritten header cannot be attributed to a publisher; its message is reported missing at once
+ * instead of after a second.
+ */
+TEST(a_slot_without_a_header_is_detected_as_missing_at_once)
 {
 	struct sim_slot *s;
 
@@ -101,8 +104,8 @@ TEST(a_flood_costs_no_credit)
 	all_is_back();
 }
 
-/* A client that was stopped, that copies for long, or whose thread gets no processor. */
-TEST(what_is_not_published_stays)
+/* A client that was stopped, that copies for long, or whose thread gets no CPU time. */
+TEST(an_unpublished_claim_stays)
 {
 	struct sim_slot *s;
 	int credit, token;
@@ -131,8 +134,8 @@ TEST(what_is_not_published_stays)
 	all_is_back();
 }
 
-/* Those of a turn of lock-step are sent at its end; another thread of the client may publish before that. */
-TEST(kept_messages_may_come_late)
+/* Messages of a lock-step turn are sent at its end; another thread of the client may publish before that. */
+TEST(kept_messages_may_arrive_late)
 {
 	struct sim_slot *kept[3];
 
@@ -161,7 +164,7 @@ TEST(kept_messages_may_come_late)
 	all_is_back();
 }
 
-/* ---- who it was ---- */
+/* ---- the accused publisher ---- */
 
 static unsigned n_told;
 static const char *wanted;
@@ -204,8 +207,8 @@ TEST(a_foreign_publisher_is_named_once)
 	all_is_back();
 }
 
-/* Of a publisher that has proved its connection simd knows the port. */
-TEST(who_writes_over_a_header_is_named)
+/* simd knows the port of a publisher that has proved its connection. */
+TEST(a_publisher_that_overwrites_slot_headers_is_named)
 {
 	struct sim_slot *s;
 
@@ -224,8 +227,8 @@ TEST(who_writes_over_a_header_is_named)
 
 /* ---- lies ---- */
 
-/* A sequence far ahead costs no more than what is claimed. */
-TEST(a_leap_is_bounded)
+/* A sequence number far ahead costs no more than the claimed cells. */
+TEST(a_jump_in_sequence_numbers_is_bounded)
 {
 	make(8);
 	assert_int_equal(client_try_lost(c, p, NO_TOKEN), 0);
@@ -252,8 +255,8 @@ TEST(a_leap_is_bounded)
 	world_destroy(&w);
 }
 
-/* It was said to be published before it was: by now its cell is another message's. */
-TEST(what_was_given_up_is_not_taken)
+/* The message was reported as published before it was: by now its cell belongs to another message. */
+TEST(a_message_already_reported_missing_is_not_delivered)
 {
 	struct sim_slot *late;
 
@@ -280,8 +283,8 @@ TEST(what_was_given_up_is_not_taken)
 	all_is_back();
 }
 
-/* As of a feed that takes over from another one. */
-TEST(what_comes_twice_is_answered_once)
+/* Duplicates happen when one feed takes over from another. */
+TEST(a_duplicate_message_is_answered_once)
 {
 	struct sim_slot *again;
 
@@ -297,8 +300,8 @@ TEST(what_comes_twice_is_answered_once)
 	all_is_back();
 }
 
-/* Somebody writes the claim of a message that is there into a second cell. */
-TEST(a_copied_claim_takes_nothing_away)
+/* Another process writes the claim of a message that has arrived into a second cell. */
+TEST(a_copied_claim_does_not_cost_the_original_message)
 {
 	make(4);
 	assert_int_equal(client_try(c, p, NO_TOKEN), 0);
@@ -319,7 +322,7 @@ TEST(a_copied_claim_takes_nothing_away)
 
 /* ---- together with other ends ---- */
 
-TEST(what_is_missing_of_the_dead_is_swept)
+TEST(missing_messages_of_a_dead_client_are_swept)
 {
 	make(8);
 	assert_int_equal(client_try_lost(c, p, 4), 0);
@@ -335,7 +338,7 @@ TEST(what_is_missing_of_the_dead_is_swept)
 	world_destroy(&w);
 }
 
-/* What was lost with the data plane is answered by the library. */
+/* Messages lost with the data plane are answered by the library. */
 TEST(a_restart_is_not_a_loss)
 {
 	make(8);
@@ -356,7 +359,7 @@ TEST(a_restart_is_not_a_loss)
 }
 
 /* Its completions wait for it, and with them the credits. */
-TEST(who_does_not_read_gets_no_more_credits)
+TEST(a_client_that_does_not_read_completions_gets_no_more_credits)
 {
 	unsigned lost = 0;
 

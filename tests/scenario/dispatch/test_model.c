@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random life against a small reference model: clients, bridges, lossless or not, pause, tokens, failures, deadlines,
- * crashes and restarts of the data plane, messages that never arrive, one at a time. After each the model says which completions must have come, with
- * which reason, and what must still be held; nothing else may have.
+ * Random operations against a small reference model: clients, bridges, lossless or not, pause, tokens, failures,
+ * deadlines, crashes and restarts of the data plane, messages that never arrive, one at a time. After each the model
+ * says which completions must have arrived, with which reason, and which messages must still be held; nothing else may
+ * have happened.
  *
  * SEED=n repeats a run; RUNS=n makes more of them.
  */
@@ -132,7 +133,7 @@ static void compare(void)
 {
 	world_settle(&w);
 	model_sweep(&m);
-	compare_bridges(); /* reads what is out before deadlines are judged by it */
+	compare_bridges(); /* reads sent messages before deadlines are judged by it */
 	compare_completions();
 	compare_held();
 	compare_words();
@@ -180,7 +181,7 @@ static void do_lose(void)
 	publish(below(CHANNELS), client_try_lost, model_lost);
 }
 
-/* What lies in the feed is pushed out, which dispatch is told. */
+/* Messages in the feed are pushed out, and dispatch is notified. */
 static void do_flood(void)
 {
 	struct test_client *t = &w.clients[below(CLIENTS)];
@@ -257,7 +258,7 @@ static void do_break(void)
 	model_broken(&m, b);
 }
 
-/* Its sockets close first, so that what follows comes in one order. */
+/* Its sockets close first, so that later packets arrive in one order. */
 static void swap_bridge(unsigned b)
 {
 	if (m.b[b].there && !m.b[b].broken) {
@@ -471,7 +472,7 @@ static void one_life(uint64_t seed, unsigned steps)
 	world_destroy(&w);
 }
 
-TEST(the_model_agrees)
+TEST(dispatch_agrees_with_the_model)
 {
 	uint64_t seed = test_seed(20260101), runs = getenv("RUNS") ? strtoull(getenv("RUNS"), NULL, 0) : 12;
 	unsigned completed = 0, missing = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lock-step: what bridges write comes in one order, whatever the number of lanes. Tickets, how they are dealt to lanes, flushes;
- * and a scene that is played again and again, in which something is lost one message later each time. Bridges here do what
- * simbridge's host does (tools/bridge/host/order.h): whatever happens, none of them waits for ever.
+ * Lock-step: bridges write messages in one order, whatever the number of lanes. Tickets, their distribution to lanes,
+ * flushes; and a scene that is played again and again, in which a message is lost one message later each time. Bridges
+ * here behave as simbridge's host does (tools/bridge/host/order.h): none of them ever waits without end.
  */
 #include "scenario/dispatch/world.h"
 
@@ -84,7 +84,7 @@ static bool has_turn(struct row *r, uint64_t ticket, uint64_t predecessor)
 	return r->passed >= predecessor || ticket < r->free_below;
 }
 
-/* One that may publish now needs nobody. */
+/* A flush whose turn it is passes at once. */
 static void pass_flush(struct row *r, const struct lane_ticket *t)
 {
 	if (t->ticket > r->passed && has_turn(r, t->ticket, t->predecessor))
@@ -126,7 +126,7 @@ static bool write_one(struct test_bridge *b, int result)
 	return false;
 }
 
-/* All of it, and whatever simd sends meanwhile. What cannot be written any more is a deadlock. */
+/* All of it, and all that simd sends meanwhile. A write that blocks is a deadlock. */
 static void write_all(struct test_bridge *b)
 {
 	for (;;) {
@@ -179,8 +179,8 @@ static void order(enum dispatch_hold hold)
 	world_settle(&w);
 }
 
-/* A turn has looked at its commands already, and takes what the first rank has published. */
-TEST(a_round_is_held_before_the_command_comes)
+/* The commands of this turn were read before, and the turn takes messages that the first rank has published since. */
+TEST(messages_of_a_round_are_held_before_the_command_arrives)
 {
 	make(1, 1, false);
 	order(DISPATCH_FLOWS);
@@ -195,8 +195,8 @@ TEST(a_round_is_held_before_the_command_comes)
 	world_destroy(&w);
 }
 
-/* The word of a pause, or of a driver that has gone, comes when time goes on already. */
-TEST(a_late_word_lets_nothing_go)
+/* The command of a pause, or of a driver that has exited, arrives when time runs again. */
+TEST(a_late_pause_or_resume_releases_nothing)
 {
 	static const enum dispatch_hold words[] = { DISPATCH_FLOWS, DISPATCH_PAUSED };
 
@@ -220,8 +220,8 @@ TEST(a_late_word_lets_nothing_go)
 	}
 }
 
-/* It has ended since: whether dispatch knows that already changes nothing. */
-TEST(what_a_client_leaves_keeps_its_place)
+/* The client has exited since; the order is the same whether dispatch knows that already or not. */
+TEST(messages_of_a_client_that_left_keep_their_place)
 {
 	for (int dies = 0; dies < 2; dies++) {
 		const struct test_bridge *b = &w.bridges[0];
@@ -246,7 +246,7 @@ TEST(what_a_client_leaves_keeps_its_place)
 }
 
 /* What a pause has let go is still of the step: it does not end, and nothing is flushed, before that is written. */
-TEST(a_step_waits_for_what_was_let_go)
+TEST(a_step_waits_for_messages_released_in_a_pause)
 {
 	make(1, 1, false);
 	publish(2);
@@ -266,7 +266,7 @@ TEST(a_step_waits_for_what_was_let_go)
 
 /* ---- tickets ---- */
 
-TEST(outside_lock_step_there_are_no_tickets)
+TEST(without_lock_step_messages_have_no_tickets)
 {
 	make(1, 0, false);
 	assert_int_equal(dispatch_hold(w.d, false), 0);
@@ -279,7 +279,7 @@ TEST(outside_lock_step_there_are_no_tickets)
 	world_destroy(&w);
 }
 
-TEST(each_bridge_has_a_row_of_its_own)
+TEST(each_bridge_has_its_own_ticket_sequence)
 {
 	make(2, 0, false);
 	begin_step(6);
@@ -311,7 +311,7 @@ static const struct held *held_with(const struct test_bridge *b, uint64_t ticket
 }
 
 /* Neighbours are on different lanes, so that they are converted side by side; and they are written in order. */
-TEST(lanes_are_dealt_to_in_rotation)
+TEST(lanes_are_used_in_rotation)
 {
 	const struct test_bridge *b = &w.bridges[0];
 	uint64_t last;
@@ -346,8 +346,11 @@ TEST(lanes_are_dealt_to_in_rotation)
 	world_destroy(&w);
 }
 
-/* Tickets order it more than it asks for. What comes after lock-step stays behind it, where that is on several lanes by waiting. */
-TEST(what_follows_lock_step_does_not_overtake_it)
+/*
+ * Its tickets give more order than the channel requires. Messages after lock-step stay behind it, where they are on
+ * several lanes by waiting.
+ */
+TEST(messages_after_lock_step_do_not_overtake_it)
 {
 	struct test_bridge *b = &w.bridges[0];
 
@@ -376,7 +379,7 @@ TEST(what_follows_lock_step_does_not_overtake_it)
 	}
 }
 
-TEST(another_process_begins_again)
+TEST(another_process_of_a_bridge_starts_with_the_first_ticket)
 {
 	make(1, 0, false);
 	begin_step(3);
@@ -419,7 +422,7 @@ TEST(bridges_flush_once_in_each_second_of_time)
 }
 
 /* Behind all of the step, and in front of the next one. */
-TEST(a_flush_has_its_place_in_the_row)
+TEST(a_flush_has_its_place_in_the_ticket_order)
 {
 	const struct test_bridge *b = &w.bridges[0];
 
@@ -441,7 +444,10 @@ TEST(a_flush_has_its_place_in_the_row)
 	world_destroy(&w);
 }
 
-/* So that what is buffered does not stay there, and the bridge flushes by wall time again; a short pause is none. */
+/*
+ * So that buffered data does not stay in the bridge, which flushes by wall time again; a short pause does not end
+ * lock-step.
+ */
 TEST(the_end_of_lock_step_flushes)
 {
 	const struct test_bridge *b = &w.bridges[0];
@@ -469,7 +475,9 @@ TEST(the_end_of_lock_step_flushes)
 
 enum loss { NOTHING, LANE, FAILS, PROCESS, FAR_SIDE, DATA_PLANE, LOSSES };
 
-/* The lane's thread fails in the bridge: what lay there is lost, nobody waits there any more, and its socket closes. */
+/*
+ * The lane's thread fails in the bridge: messages there are lost, no lane waits for it any more, and its socket closes.
+ */
 static void lose_lane(struct test_bridge *b)
 {
 	int lane = b->n_lanes - 1;
@@ -552,7 +560,7 @@ static void play(enum loss what, unsigned n)
 	world_destroy(&w);
 }
 
-TEST(whatever_is_lost_nobody_waits_for_ever)
+TEST(no_loss_makes_a_step_wait_for_ever)
 {
 	log_set_spec("none");
 	for (enum loss what = NOTHING; what < LOSSES; what++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Another feed in place of one that may be damaged: each message is taken once, from whichever. */
+/* A new feed in place of one that may be damaged: each message is taken once, from either feed. */
 #include "scenario/dispatch/world.h"
 
 #include <errno.h>
@@ -48,11 +48,11 @@ static void round_trip(unsigned n)
 	assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots);
 }
 
-TEST_WITH(messages_on_both_sides, begin, NULL)
+TEST_WITH(messages_in_old_and_new_queue_are_delivered, begin, NULL)
 {
 	round_trip(3);
 	world_renew(&w, 0);
-	for (unsigned i = 0; i < 3 * WINDOW; i++) /* more than a queue: both release what they get */
+	for (unsigned i = 0; i < 3 * WINDOW; i++) /* more than a queue: both release their messages */
 		round_trip(WINDOW);
 	assert_int_equal(w.n_sub_free, 0);
 	world_run(&w, 300 * MS);
@@ -65,7 +65,7 @@ TEST_WITH(messages_on_both_sides, begin, NULL)
 }
 
 /* The bridge keeps slots of the old feed for long; the fresh one takes over meanwhile. */
-TEST_WITH(slots_of_the_old_one_are_held, begin, NULL)
+TEST_WITH(slots_of_the_old_queue_may_be_held, begin, NULL)
 {
 	for (unsigned i = 0; i < WINDOW; i++)
 		assert_int_equal(client_try(c, p, NO_TOKEN), 0);
@@ -83,8 +83,8 @@ TEST_WITH(slots_of_the_old_one_are_held, begin, NULL)
 	world_destroy(&w);
 }
 
-/* All at once: what lies in one feed, in the other, and is repeated when the fresh one takes over. */
-TEST_WITH(messages_wait_in_both, begin, NULL)
+/* Messages in the old feed, in the new one, and in both when the new one takes over, at the same time. */
+TEST_WITH(messages_waiting_in_both_queues_are_delivered, begin, NULL)
 {
 	struct test_client *two = client_new(&w);
 	struct test_pub *other = client_advertise(two, 0);
@@ -108,7 +108,7 @@ TEST_WITH(messages_wait_in_both, begin, NULL)
 	world_destroy(&w);
 }
 
-TEST_WITH(one_at_a_time, begin, NULL)
+TEST_WITH(queues_are_renewed_one_at_a_time, begin, NULL)
 {
 	world_renew(&w, 0);
 	world_renew(&w, 0);
@@ -132,8 +132,11 @@ static void count_accusations(void *user, enum log_level level, const char *topi
 	n_accused += strstr(text, "more than its credits") != NULL;
 }
 
-/* What it pushes out of the fresh one it had from the old one, and nobody has sent too much. */
-TEST_WITH(the_fresh_one_is_full_meanwhile, begin, NULL)
+/*
+ * Messages that are pushed out of the new feed were already taken from the old one, and no publisher has exceeded its
+ * limits.
+ */
+TEST_WITH(the_new_queue_may_be_full_before_the_old_one_is_empty, begin, NULL)
 {
 	log_set_spec("warn");
 	log_set_handler(count_accusations, NULL);
@@ -155,7 +158,7 @@ TEST_WITH(the_fresh_one_is_full_meanwhile, begin, NULL)
 	world_destroy(&w);
 }
 
-/* Of the old one somebody may publish into it until it is removed: what lies there is not ours to know of. */
+/* Another process may publish into the old feed until it is removed: dispatch does not read those messages. */
 TEST_WITH(a_publisher_ends_after_another_took_over, begin, NULL)
 {
 	struct test_client *two = client_new(&w);
@@ -180,7 +183,7 @@ TEST_WITH(a_publisher_ends_after_another_took_over, begin, NULL)
 	world_destroy(&w);
 }
 
-TEST_WITH(the_generation_ends_meanwhile, begin, NULL)
+TEST_WITH(the_generation_may_end_during_a_renewal, begin, NULL)
 {
 	world_renew(&w, 0);
 	world_roudi_dies(&w);
@@ -189,7 +192,7 @@ TEST_WITH(the_generation_ends_meanwhile, begin, NULL)
 	world_destroy(&w);
 }
 
-TEST_WITH(the_end_meanwhile, begin, NULL)
+TEST_WITH(dispatch_may_end_during_a_renewal, begin, NULL)
 {
 	world_renew(&w, 0);
 	assert_int_equal(client_try(c, p, NO_TOKEN), 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which channels a turn looks at: those whose bit is set, however many there are; and what is found without one. Bits are
- * written by hand here, as a client may that dies between two steps, is of no use, or means harm.
+ * Each turn of dispatch looks only at channels whose bit is set, however many there are; messages without a bit are
+ * found later. The tests set the bits by hand, as a client does that dies between two steps, is faulty, or is
+ * malicious.
  */
 #include "scenario/dispatch/world.h"
 
@@ -55,7 +56,7 @@ static void expect_nothing(void)
 	assert_int_equal(client_read(c), 0);
 }
 
-TEST(a_message_costs_no_look_at_other_channels)
+TEST(a_message_does_not_make_dispatch_check_other_channels)
 {
 	make(CHANNELS, ONE, 4);
 	assert_int_equal(client_try(c, p, NO_TOKEN), 0);
@@ -69,7 +70,10 @@ TEST(a_message_costs_no_look_at_other_channels)
 	world_destroy(&w);
 }
 
-/* Its client was killed after publishing, or somebody has cleared the bit, or no bit is ever set: a foreign publisher. */
+/*
+ * The client was killed after publishing, or another process cleared the bit, or the bit is never set, as by a foreign
+ * publisher.
+ */
 TEST(a_message_without_a_bit_is_found_within_a_second)
 {
 	make(CHANNELS, ONE, 4);
@@ -82,7 +86,7 @@ TEST(a_message_without_a_bit_is_found_within_a_second)
 	world_destroy(&w);
 }
 
-TEST(bits_that_mean_nothing_are_cleared)
+TEST(invalid_bits_are_cleared)
 {
 	make(3, 0, 4);
 	for (unsigned i = 0; i < WIRE_CHANNELS_MAX / 64; i++)
@@ -95,7 +99,7 @@ TEST(bits_that_mean_nothing_are_cleared)
 	world_destroy(&w);
 }
 
-TEST(what_is_left_of_a_feed_needs_no_bit)
+TEST(the_rest_of_a_feed_needs_no_bit)
 {
 	make(2, 1, WIRE_WINDOW_MAX);
 	for (unsigned i = 0; i < WIRE_WINDOW_MAX; i++)
@@ -119,8 +123,8 @@ static void probe(void)
 	world_settle(&w);
 }
 
-/* Nobody reads the completions, so that at last all messages of the channel wait for that. */
-TEST(a_feed_is_looked_at_again_when_a_message_is_free)
+/* The client reads no completions, so at last all messages of the channel wait for that. */
+TEST(a_feed_is_checked_again_when_a_message_becomes_free)
 {
 	unsigned sent = 0;
 
@@ -140,7 +144,7 @@ TEST(a_feed_is_looked_at_again_when_a_message_is_free)
 	world_destroy(&w);
 }
 
-TEST(the_death_of_a_client_is_a_look_at_its_channels)
+TEST(the_death_of_a_client_makes_dispatch_check_its_channels)
 {
 	struct test_client *other;
 
@@ -162,7 +166,7 @@ static void called(void *arg)
 	++*(unsigned *)arg;
 }
 
-TEST(who_waits_for_quiet_waits_for_what_set_no_bit)
+TEST(waiting_for_quiet_includes_messages_without_a_bit)
 {
 	unsigned quiet = 0;
 
@@ -175,8 +179,8 @@ TEST(who_waits_for_quiet_waits_for_what_set_no_bit)
 	world_destroy(&w);
 }
 
-/* Of nobody that has claimed a credit, so that only the feed itself shows it. */
-TEST(quiet_looks_into_the_feeds_last)
+/* The message's publisher has claimed no credit, so only the feed itself shows it. */
+TEST(quiet_checks_the_feeds_last)
 {
 	unsigned quiet = 0;
 	struct sim_slot *s;
@@ -196,7 +200,7 @@ TEST(quiet_looks_into_the_feeds_last)
 	world_destroy(&w);
 }
 
-TEST(a_shutdown_answers_what_set_no_bit)
+TEST(a_shutdown_answers_messages_without_a_bit)
 {
 	make(CHANNELS, ONE, 4);
 	publish_silently();
@@ -206,8 +210,8 @@ TEST(a_shutdown_answers_what_set_no_bit)
 	world_destroy(&w);
 }
 
-/* In lock-step nobody rings: bits say what a step takes. */
-TEST(a_step_looks_at_what_rang)
+/* In lock-step no client rings the doorbell: the bits say which channels a step takes from. */
+TEST(a_step_checks_the_channels_whose_bits_are_set)
 {
 	unsigned stepped = 0;
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long messages take from stage to stage: counted once somebody has asked, of that channel alone, from and to what is said. */
+/*
+ * Time of messages in each stage: measured only after a request, only for the requested channel, and between the
+ * documented points.
+ */
 #include "scenario/dispatch/world.h"
 
 #include <errno.h>
@@ -103,7 +106,7 @@ TEST(each_bridge_has_its_own_time)
 }
 
 /* A lane that is full lets the next ones wait in simd, until the first are answered. */
-TEST(what_waits_for_a_lane_is_told_from_what_the_bridge_takes)
+TEST(time_waiting_for_a_lane_and_time_in_the_bridge_are_separate)
 {
 	make();
 	ask(0);
@@ -121,8 +124,8 @@ TEST(what_waits_for_a_lane_is_told_from_what_the_bridge_takes)
 	world_destroy(&w);
 }
 
-/* Before the first question nothing is counted, what was on its way then is not either, and no other channel ever is. */
-TEST(only_what_is_asked_for_is_counted)
+/* Messages before the first request are not counted, nor those on their way at that moment, nor any other channel's. */
+TEST(only_channels_that_were_asked_for_are_counted)
 {
 	make();
 	publish(p, 2);
@@ -150,7 +153,7 @@ TEST(only_what_is_asked_for_is_counted)
 	world_destroy(&w);
 }
 
-TEST(a_bridge_that_comes_later_is_counted_from_the_next_question_on)
+TEST(a_bridge_added_later_is_counted_from_the_next_query_on)
 {
 	make();
 	ask(1);
@@ -171,7 +174,7 @@ TEST(a_bridge_that_comes_later_is_counted_from_the_next_question_on)
 }
 
 /* A publisher writes when it published: a time that was not yet, or never, is counted for nothing. */
-TEST(a_time_that_cannot_be_is_not_counted)
+TEST(an_impossible_publish_time_is_not_counted)
 {
 	static const int64_t lies[] = { INT64_MIN, -1, INT64_MAX };
 	unsigned true_ones = 1;
@@ -200,7 +203,7 @@ TEST(a_time_that_cannot_be_is_not_counted)
 	world_destroy(&w);
 }
 
-TEST(a_channel_that_is_not_there_has_none)
+TEST(an_unknown_channel_has_no_stages)
 {
 	make();
 	ask(5);

@@ -404,7 +404,7 @@ void world_roudi_back(struct world *w, unsigned n_channels)
 		if (w->bridges[i].alive)
 			assert_int_equal(dispatch_bridge_generation(w->d, i, w->life), 0);
 	world_settle(w);
-	ipc_detach(old); /* the core waits for sub_free first; in memory what is held stays readable */
+	ipc_detach(old); /* the core waits for sub_free first; in memory held messages stay readable */
 }
 
 /* ---- clients ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One dispatch in virtual time, with peers that are written by hand: clients that claim cells and publish slots
- * themselves, bridges that speak lane packets. Peers do nothing by themselves: a test says what they do when.
+ * One dispatch in virtual time, with peers that the test controls: clients that claim cells and publish slots directly,
+ * bridges that send and receive lane packets. Peers do nothing by themselves: the test calls each of their steps.
  *
  * Thread: one. Every helper asserts; world_destroy() asserts that nothing leaked.
  */
@@ -94,7 +94,7 @@ struct world {
 	struct test_bridge bridges[WORLD_BRIDGES];
 	uint32_t next_publisher, next_client;
 	uint32_t base_slots; /* in use by nobody's messages: the beacon */
-	/* what dispatch told */
+	/* notifications of dispatch */
 	unsigned n_status, n_broken, n_stuck, n_idle, n_channel_free, n_sub_free, n_called, n_reaped, n_overflowed;
 	enum sim_bridge_status status[WORLD_BRIDGES];
 	char detail[WORLD_BRIDGES][32];
@@ -108,7 +108,7 @@ struct world {
 	struct dispatch_channel_stats channel_stats[WORLD_CHANNELS];
 	struct dispatch_bridge_stats bridge_stats[WORLD_BRIDGES];
 	struct dispatch_slow_stats slow_stats[WORLD_CHANNELS * WORLD_BRIDGES];
-	bool forged; /* slots may say anything: what they say is not compared */
+	bool forged; /* slots may have false contents: they are not compared */
 	struct mem_stats before;
 };
 
@@ -140,10 +140,10 @@ bool world_token_claimed(const struct world *w, uint32_t token);
 
 struct test_client *client_new(struct world *w);
 struct test_pub *client_advertise_only(struct test_client *c,
-				       uint32_t channel); /* dispatch has been told, that is all */
+				       uint32_t channel); /* dispatch has been notified, nothing more */
 struct test_pub *client_advertise(struct test_client *c, uint32_t channel);
 void client_unadvertise(struct test_client *c, struct test_pub *p);
-/* As kill -9, with main telling dispatch. What it had published stays. */
+/* As kill -9, with the main thread notifying dispatch. Its published messages stay. */
 void client_dies(struct test_client *c);
 #define NO_TOKEN UINT32_MAX
 /* sim_try_queue by hand: 0 or -ECANCELED, -EBUSY, -EAGAIN. Rings the doorbell as the protocol says. */
@@ -180,7 +180,7 @@ void bridge_answer(struct test_bridge *b, unsigned i, int result);
 void bridge_answer_in(struct test_bridge *b, unsigned i, int result, uint32_t service_us);
 void bridge_answer_all(struct test_bridge *b, int result, uint32_t service_us);
 void bridge_send_done(struct test_bridge *b, int lane, uint64_t delivery, int result);
-/* What has become of the channel; as simbridge says it. */
+/* The state of the channel, in simbridge's form. */
 void bridge_says(struct test_bridge *b, int lane, uint32_t channel, int result, const char *name, const char *type);
 void bridge_send_raw(struct test_bridge *b, int lane, const void *data, size_t len);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A peer of the control socket that calls and offers services by hand, and remembers all that it is told. */
+/* A peer on the control socket whose calls and offers are made by the test; it records everything that it receives. */
 #ifndef SCENARIO_SERVICE_ACTOR_H
 #define SCENARIO_SERVICE_ACTOR_H
 
@@ -37,7 +37,7 @@ void actor_finish(struct actor *a);
 
 /* Queue a call; params: JSON text. Nothing is waited for. */
 void actor_post(struct actor *a, const char *method, const char *params);
-/* Read what has come. */
+/* Read the received messages. */
 void actor_read(struct actor *a);
 /* Post, and run until its reply is there: its result. */
 int actor_ask(struct actor *a, const char *method, const char *params);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Crashes, enumerated: one scene of two callers, two providers and a plain connection is played again and again, and each
- * time somebody vanishes one callback later than the time before. Every call of whoever is left is answered exactly
- * once, and nothing may leak.
+ * Crashes, enumerated: one scene of two callers, two providers and a plain connection is played again and again, and
+ * each time a peer vanishes one callback later than the time before. Every call of the remaining peers is answered
+ * exactly once, and nothing may leak.
  */
 #include "scenario/service/actor.h"
 
@@ -137,7 +137,7 @@ static unsigned play_scene(enum victim v, unsigned when)
 		desk_run(&d, 10 * MS);
 		play(&s, 3 * (unsigned)i);
 	}
-	for (int i = 0; i < 20; i++) { /* nothing new is called: what is open ends by its deadline */
+	for (int i = 0; i < 20; i++) { /* no new call is made: open ones end by their deadline */
 		desk_run(&d, 10 * MS);
 		for (int k = 0; k < ACTORS; k++)
 			actor_read(&s.a[k]);

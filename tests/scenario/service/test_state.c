@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a service is to its provider and its callers: bounds, deadlines, exactly one answer, whatever is said. */
+/* A service as seen by its provider and its callers: bounds, deadlines, and exactly one answer in every case. */
 #include "scenario/service/actor.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ static void expect(const char *name, const char *figure, int64_t n)
 		fail_msg("%s is %lld, not %lld", figure, (long long)json_integer_value(j), (long long)n);
 }
 
-TEST_WITH(request_and_answer, setup, teardown)
+TEST_WITH(a_request_is_answered, setup, teardown)
 {
 	assert_int_equal(actor_offer(&prov, "lamp", 4, 1000), 0);
 	assert_string_equal(json_string_value(json_object_get(prov.last, "name")), "/lamp");
@@ -113,7 +113,7 @@ TEST_WITH(the_queue_is_bounded, setup, teardown)
 	expect("lamp", "refused", 1);
 }
 
-TEST_WITH(a_caller_is_bounded, setup, teardown)
+TEST_WITH(the_open_calls_of_a_caller_are_bounded, setup, teardown)
 {
 	char name[16];
 	unsigned refused = 0;
@@ -133,7 +133,7 @@ TEST_WITH(a_caller_is_bounded, setup, teardown)
 	assert_int_equal(two.answers[0], 0);
 }
 
-TEST_WITH(deadlines_pass_in_turn_and_out_of_it, setup, teardown)
+TEST_WITH(deadlines_end_calls_before_and_after_delivery, setup, teardown)
 {
 	assert_int_equal(actor_offer(&prov, "lamp", 4, 100), 0);
 	actor_call(&one, "lamp", 0, 0);
@@ -157,7 +157,7 @@ TEST_WITH(deadlines_pass_in_turn_and_out_of_it, setup, teardown)
 	assert_true(json_is_true(json_object_get(figures("lamp"), "running")));
 }
 
-/* The next request waits until the provider is through with the one that was given up. */
+/* The next request waits until the provider has finished the one that was abandoned. */
 TEST_WITH(late_answers_are_counted, setup, teardown)
 {
 	assert_int_equal(actor_offer(&prov, "lamp", 4, 100), 0);
@@ -207,7 +207,7 @@ TEST_WITH(double_and_foreign_answers_are_ignored, setup, teardown)
 	assert_int_equal(one.echo[1], 1);
 }
 
-TEST_WITH(what_is_wrong_is_refused, setup, teardown)
+TEST_WITH(invalid_offers_calls_and_answers_are_refused, setup, teardown)
 {
 	static const char *const offers[] = {
 		"{\"name\": \"a b\", \"type\": \"t/S\", \"request\": " TYPE_A ", \"response\": " TYPE_B "}",
@@ -251,7 +251,7 @@ TEST_WITH(what_is_wrong_is_refused, setup, teardown)
 	assert_int_equal(prov.requests, 0);
 }
 
-TEST_WITH(names_and_types, setup, teardown)
+TEST_WITH(names_and_types_are_checked, setup, teardown)
 {
 	assert_int_equal(actor_offer(&prov, "lamp", 1, 1000), 0);
 	assert_int_equal(actor_offer(&two, "/lamp", 1, 1000), -EEXIST);
@@ -343,7 +343,7 @@ TEST_WITH(held_bytes_are_bounded, setup, teardown)
 	turn();
 }
 
-TEST_WITH(a_provider_that_goes, setup, teardown)
+TEST_WITH(calls_end_when_the_provider_disconnects, setup, teardown)
 {
 	assert_int_equal(actor_offer(&prov, "lamp", 4, 1000), 0);
 	assert_int_equal(actor_offer(&prov, "horn", 4, 1000), 0);
@@ -383,8 +383,8 @@ TEST_WITH(withdrawing_ends_open_calls, setup, teardown)
 	assert_false(prov.cut_off);
 }
 
-/* What waits for a caller that has gone is dropped, what runs is let run, and the service goes on. */
-TEST_WITH(callers_that_go, setup, teardown)
+/* Waiting calls of a disconnected caller are dropped, a running one is left to end, and the service continues. */
+TEST_WITH(answers_for_disconnected_callers_are_dropped, setup, teardown)
 {
 	assert_int_equal(actor_offer(&prov, "lamp", 8, 1000), 0);
 	actor_call(&one, "lamp", 0, 10);
@@ -426,7 +426,7 @@ TEST_WITH(shutting_down_ends_open_calls, setup, teardown)
 	assert_int_equal(actor_offer(&two, "horn", 8, 1000), -ECANCELED);
 }
 
-TEST_WITH(those_who_listen_are_told, setup, teardown)
+TEST_WITH(listeners_are_notified_once_per_turn, setup, teardown)
 {
 	char name[16];
 	unsigned before;
@@ -441,10 +441,10 @@ TEST_WITH(those_who_listen_are_told, setup, teardown)
 	before = two.told;
 	actor_vanish(&prov);
 	turn();
-	assert_int_equal(two.told, before + 1); /* five at once, told once */
+	assert_int_equal(two.told, before + 1); /* five at once, one notification */
 }
 
-TEST_WITH(a_service_of_ones_own, setup, teardown)
+TEST_WITH(a_client_may_call_its_own_service, setup, teardown)
 {
 	assert_int_equal(actor_offer(&prov, "lamp", 4, 1000), 0);
 	actor_call(&prov, "lamp", 5, 1);
@@ -466,8 +466,8 @@ static int setup_bridge(void **state)
 	return 0;
 }
 
-/* The bridge of the rig may call what its "services" list; the test's rig takes "secret/..." out again. */
-TEST_WITH(a_bridge_is_narrowed, setup_bridge, teardown)
+/* The rig's bridge may call the services listed in "services"; the test's rig excludes "secret/...". */
+TEST_WITH(a_bridge_may_use_only_its_listed_services, setup_bridge, teardown)
 {
 	assert_int_equal(actor_ask(&one, "AttachBridge", "{\"bridge\": \"log\"}"), 0);
 	assert_int_equal(actor_offer(&prov, "lamp", 1, 1000), 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pictures of the demo's town against those in golden/, which somebody has looked at. After an intended change of what is drawn they are made again:
- * GOLDEN=write tests/support/ns.sh build/test/system-camera-golden; look at them before they go into the tree.
+ * Images of the demo's town, compared with those in golden/, which a person has checked. After an intended change of
+ * the rendering, write them again: GOLDEN=write tests/support/ns.sh build/test/system-camera-golden; look at them
+ * before they go into the tree.
  */
 #include "test.h"
 
@@ -119,7 +120,7 @@ static bool drawn(const struct view *v)
 	return true;
 }
 
-TEST(pictures_are_as_they_were)
+TEST(pictures_match_the_golden_files)
 {
 	const char *write = getenv("GOLDEN");
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is drawn, pixel by pixel, against what geometry says: depths of a plane and of a wall, ids and classes, the light of lamps, shadows, lenses that bend.
- * With any driver of Vulkan; Mesa's lavapipe needs no GPU.
+ * Rendered images, pixel by pixel, against geometry: depths of a plane and of a wall, ids and classes, the light of
+ * lamps, shadows, lenses that distort. With any driver of Vulkan; Mesa's lavapipe needs no GPU.
  */
 #include "test.h"
 
@@ -164,7 +164,7 @@ TEST(depth_of_the_ground_is_exact)
 }
 
 /* The nearest pixel of the picture before the lens is up to 0.71 away: at 1 m of depth that is 1 / f / HEIGHT of it. */
-TEST(through_lenses_that_bend_each_pixel_sees_what_its_ray_meets)
+TEST(with_distorting_lenses_each_pixel_sees_what_its_ray_hits)
 {
 	struct lens_params lenses[2] = { lens_from_fov(LENS_PLUMB_BOB, W, H, 1.4),
 					 lens_from_fov(LENS_EQUIDISTANT, W, H, 1.6) };
@@ -207,8 +207,8 @@ TEST(depth_and_edges_of_a_wall_are_exact)
 	finish();
 }
 
-/* As far out as UTM is from 0: nothing shakes. */
-TEST(it_is_the_same_wherever_the_map_lies)
+/* With the map origin as far away as UTM coordinates are from 0, the depth does not jitter. */
+TEST(depth_does_not_depend_on_the_map_origin)
 {
 	float *here, *there;
 
@@ -252,7 +252,7 @@ static void rect_of(const struct thing *t, const struct lens *l, double ret[4])
 	}
 }
 
-TEST(ids_are_those_of_the_objects_and_fill_their_boxes)
+TEST(instance_ids_match_the_objects_and_fill_their_boxes)
 {
 	struct camera_spec c = camera_of(KIND_INSTANCE, NULL);
 	static struct boxes found;
@@ -289,7 +289,7 @@ static uint8_t at(const uint8_t *labels, uint32_t x, uint32_t y)
 	return labels[y * W + x];
 }
 
-TEST(classes_are_those_of_what_is_seen)
+TEST(semantic_classes_match_the_objects)
 {
 	static const char STREET[] =
 		"<net><edge id=\"a\" from=\"x\" to=\"y\"><lane id=\"a_0\" allow=\"pedestrian\" width=\"2\" shape=\"-50,-5 400,-5\"/>"
@@ -332,7 +332,7 @@ static int brightness(const uint8_t *p)
 }
 
 /* 9 m ahead; the lamps are 0.18, 0.5 and 0.82 of its height up. */
-TEST(the_lamp_that_is_lit_is_the_one_that_shines)
+TEST(the_lit_lamp_of_a_traffic_light_shines)
 {
 	static const uint8_t LIT[3] = { LIT_GREEN, LIT_YELLOW, LIT_RED };
 
@@ -361,7 +361,7 @@ TEST(the_lamp_that_is_lit_is_the_one_that_shines)
 	finish();
 }
 
-TEST(the_sun_lights_what_faces_it_and_shadows_fall_away_from_it)
+TEST(the_sun_lights_faces_towards_it_and_casts_shadows_away_from_it)
 {
 	uint8_t *day, *back, *night;
 
@@ -389,7 +389,7 @@ TEST(the_sun_lights_what_faces_it_and_shadows_fall_away_from_it)
 }
 
 /* Cameras of all kinds at once are as each alone; edges are smooth with 4 samples. */
-TEST(cameras_of_one_submission_do_not_meddle_with_one_another)
+TEST(cameras_of_one_submission_do_not_affect_one_another)
 {
 	static const unsigned KINDS[4] = { KIND_COLOUR, KIND_DEPTH, KIND_SEMANTIC, KIND_INSTANCE };
 	struct lens_params small = lens_from_fov(LENS_PLUMB_BOB, W / 2, H / 2, 1);
@@ -420,7 +420,7 @@ TEST(cameras_of_one_submission_do_not_meddle_with_one_another)
 	finish();
 }
 
-TEST(what_cannot_be_drawn_is_refused_with_a_sentence)
+TEST(cameras_that_cannot_be_rendered_are_refused_with_the_reason)
 {
 	struct lens_params wide = lens_from_fov(LENS_EQUIDISTANT, W, W, M_PI);
 	struct camera_spec c = camera_of(KIND_COLOUR, &wide);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim-camera in a real simd: each look gives an image, its info, its JPEG and its boxes, with the stamp of the look; in lock-step none is left out, and a run
- * repeats. Without a driver it says so.
+ * sim-camera in a real simd: each exposure gives an image, its info, its JPEG and its boxes, with the stamp of the
+ * exposure; in lock-step none is missing, and a run repeats. Without a driver it logs that.
  */
 #include "stack.h"
 
@@ -165,9 +165,9 @@ static void stop_camera(pid_t pid)
 	assert_int_equal(stack_wait(pid), 0);
 }
 
-/* ---- what comes ---- */
+/* ---- received messages ---- */
 
-/* What is older than that is of a look before. */
+/* Older messages are of an earlier exposure. */
 static const struct sim_message *take(struct sim_subscriber *s, int64_t since_sim_ns)
 {
 	const struct sim_message *m;
@@ -252,7 +252,7 @@ static uint64_t sum(uint64_t h, const uint8_t *p, size_t n)
 	return h;
 }
 
-/* All that comes with a look; returns what sums it up. */
+/* All messages of an exposure; returns a hash of them. */
 static uint64_t check_look(struct world *w, int64_t stamp_sim_ns, double x, uint64_t h)
 {
 	struct sim_subscriber *from[] = { w->front, w->info, w->jpeg, w->ids, w->boxes };
@@ -298,7 +298,7 @@ static bool drained(struct sim_subscriber *s)
 #define POOLS \
 	"\"pools\":[{\"size\":\"1KiB\",\"count\":1500},{\"size\":\"8KiB\",\"count\":800},{\"size\":\"256KiB\",\"count\":600}]"
 
-/* Nothing has come, and nothing comes. */
+/* No message has arrived, and none does. */
 static bool all_drained(struct world *w)
 {
 	struct sim_subscriber *all[] = { w->front, w->info, w->jpeg, w->ids, w->boxes };
@@ -326,7 +326,7 @@ static void looks(struct world *w)
 	}
 }
 
-TEST_WITH(each_look_gives_images_info_jpeg_and_boxes_of_its_stamp, NULL, stack_sweep)
+TEST_WITH(each_frame_has_image_info_jpeg_and_boxes_with_one_stamp, NULL, stack_sweep)
 {
 	struct world w;
 	pid_t simd, camera;
@@ -367,7 +367,7 @@ static uint64_t drive(struct world *w)
 	return h;
 }
 
-TEST_WITH(in_lock_step_no_image_is_left_out_and_a_run_repeats, NULL, stack_sweep)
+TEST_WITH(lock_step_skips_no_image_and_repeats_exactly, NULL, stack_sweep)
 {
 	uint64_t first = 0;
 
@@ -396,7 +396,7 @@ TEST_WITH(in_lock_step_no_image_is_left_out_and_a_run_repeats, NULL, stack_sweep
 
 /* ---- one picture ---- */
 
-TEST_WITH(a_picture_of_a_simd_that_goes_away_is_given_up, NULL, stack_sweep)
+TEST_WITH(a_picture_is_abandoned_when_simd_exits, NULL, stack_sweep)
 {
 	pid_t simd, camera;
 	struct world w;
@@ -455,7 +455,7 @@ static void refuses(const char *const *arguments, int code, const char *sentence
 		fail_msg("%d and \"%s\", not %d and \"%s\"", is, said, code, sentence);
 }
 
-TEST_WITH(without_a_driver_it_says_so_and_ends, NULL, stack_sweep)
+TEST_WITH(without_a_vulkan_driver_the_program_ends_with_the_reason, NULL, stack_sweep)
 {
 	const char *const arguments[] = { CAMERA, "--at", "0,0,0", "--png", "/tmp/a.png", NULL };
 
@@ -466,7 +466,7 @@ TEST_WITH(without_a_driver_it_says_so_and_ends, NULL, stack_sweep)
 	unsetenv("VK_DRIVER_FILES");
 }
 
-TEST_WITH(what_cannot_be_is_refused_before_a_driver_is_asked, NULL, stack_sweep)
+TEST_WITH(invalid_arguments_are_refused_before_a_driver_is_loaded, NULL, stack_sweep)
 {
 	const char *const nowhere[] = { CAMERA,  "--net", "/nowhere/a.net.xml", "--at",
 					"0,0,0", "--png", "/tmp/a.png",         NULL };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every mapping in CDR, ROS 1's bytes, JSON and CBOR, for decoders that are not ours: one line of JSON a message, with the bytes, and with what the
- * mapping was asked to say, field by field, from an encoder that only writes that down.
+ * Every mapping in CDR, ROS 1's bytes, JSON and CBOR, for independent decoders: one line of JSON a message, with the
+ * bytes, and with the values given to the encoder, field by field, from an encoder that only records them.
  */
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@
 #define STAMP    INT64_C(1640995200123456768)
 #define ROOM_MAX 65536u
 
-/* ---- what is said, as JSON ---- */
+/* ---- the encoded values, as JSON ---- */
 
 struct said {
 	struct sim_enc enc;
@@ -74,7 +74,7 @@ static size_t size_of(enum sim_kind kind)
 	return sizes[kind];
 }
 
-/* JSON has no word for infinity, but reads what is too large as one; NaN is null. */
+/* JSON cannot express infinity, but reads a too large number as one; NaN is null. */
 static void put_real(FILE *f, double v, int digits)
 {
 	if (isnan(v))
@@ -381,7 +381,7 @@ static int emit_generic(const struct sim_type *t)
 	return r;
 }
 
-/* What was said, as JSON. */
+/* The encoded values, as JSON. */
 static int put_said(const struct map *m, const struct map_message *in)
 {
 	static struct said s;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * emit-mcap write FILE none|lz4|zstd   an MCAP file of ours, of several chunks, with metadata and an attachment
- * emit-mcap read FILE                  a file of anybody's as lines of JSON, as our reader gives it
+ * emit-mcap read FILE                  any MCAP file as lines of JSON, as our reader reads it
  */
 #include <stdio.h>
 #include <stdlib.h>

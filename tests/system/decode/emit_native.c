@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* emit-native FILE: a native MCAP with a channel for each type of ours, three messages each, something in every field. */
+/* emit-native FILE: a native MCAP with a channel for each type of ours, three messages each, every field filled. */
 #include <stdio.h>
 #include <string.h>
 

@@ -49,7 +49,7 @@ static size_t receive(int fd, char *data, size_t room)
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* Byte by byte: what comes behind it is not its. */
+/* Byte by byte: later bytes are not part of it. */
 static const char *head_of(int fd)
 {
 	static char text[65536];
@@ -129,7 +129,7 @@ bool raw_hears(int fd, const char *text)
 	size_t len = 0, n;
 
 	while (!memmem(data, len, text, strlen(text))) {
-		if (len == sizeof(data)) { /* the end of what was looked through stays */
+		if (len == sizeof(data)) { /* the end of the searched part stays */
 			memmove(data, data + len - 256, 256);
 			len = 256;
 		}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client that says what no library would: bytes of HTTP and frames of WebSocket, one by one. Thread: the test's. */
+/*
+ * A client that sends bytes of HTTP and frames of WebSocket one by one, also such as no library would send. Thread: the
+ * test's.
+ */
 #ifndef FOXGLOVE_RAW_H
 #define FOXGLOVE_RAW_H
 
@@ -18,7 +21,7 @@ void raw_frame(int fd, unsigned first_byte, const void *data, size_t n); /* mask
 void raw_text(int fd, const char *text);
 /* Bytes come in until the other side closes. */
 void raw_await_close(int fd);
-/* Until a text is in what comes; false: the other side closes before. */
+/* Until a text is in the received bytes; false: the other side closes before. */
 bool raw_hears(int fd, const char *text);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may change things, and what: what comes in, and services of simd's clients. simd's own are in ../stack/test_foxglove.c. */
+/*
+ * Access of clients: messages that they publish, and services of simd's clients that they call. simd's own services are
+ * in ../stack/test_foxglove.c.
+ */
 #include "support/test.h"
 
 #include <errno.h>
@@ -54,7 +57,7 @@ static float next_acceleration(void)
 	return c.acceleration;
 }
 
-TEST(what_a_client_publishes_comes_in)
+TEST(messages_published_by_a_client_reach_the_channel)
 {
 	struct watcher *p;
 
@@ -86,7 +89,7 @@ static void write_file(const char *path, const char *text)
 }
 
 /* What a program calls its schema of JSON need be no name of ROS. */
-TEST(a_client_may_call_its_json_as_its_schema_is_called)
+TEST(a_json_schema_may_have_a_name_that_ros_does_not_allow)
 {
 	static const char *const options[] = {
 		"control",
@@ -163,7 +166,7 @@ TEST(services_are_called)
 }
 
 /* A client that has gone meanwhile has no answer. */
-TEST(an_answer_for_who_has_gone)
+TEST(an_answer_for_a_disconnected_client_is_dropped)
 {
 	struct host_call c;
 	struct watcher *p;
@@ -198,7 +201,7 @@ static void may_only_look(const char *more)
 	watcher_end(p);
 }
 
-TEST(without_the_token_one_may_only_look)
+TEST(without_the_token_a_client_has_read_access_only)
 {
 	static const char *const looking[] = { "token_file", TOKEN_FILE, NULL };
 
@@ -215,7 +218,7 @@ TEST(without_the_token_one_may_only_look)
 }
 
 /* All places are taken by others; the last of them goes. */
-TEST(who_has_the_token_has_a_place)
+TEST(a_client_with_the_token_gets_a_place)
 {
 	int fd[VIEWERS_MAX], known;
 	char path[300];
@@ -236,7 +239,7 @@ TEST(who_has_the_token_has_a_place)
 	line_down();
 }
 
-TEST(the_token_stays_and_is_its_owners)
+TEST(the_token_persists_and_is_readable_by_its_owner_only)
 {
 	char first[200];
 	struct stat st;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who means harm: each is refused, bounded and counted, and an honest client notices nothing. Also who is let in at all, and the page. */
+/*
+ * Malicious clients: each is refused, bounded and counted, and an honest client notices nothing. Also access rules, and
+ * the page.
+ */
 #include "support/test.h"
 
 #include <sys/resource.h>
@@ -66,9 +69,9 @@ static void is_let_in(const char *lines, bool expected)
 		close(fd);
 }
 
-/* ---- who is let in ---- */
+/* ---- access ---- */
 
-TEST_WITH(pages_of_other_places_are_kept_out, up, down)
+TEST_WITH(pages_of_other_origins_are_refused, up, down)
 {
 	is_let_in(HERE SDK, true);
 	is_let_in(HERE SDK "Origin: http://127.0.0.1\r\n", true);
@@ -82,8 +85,8 @@ TEST_WITH(pages_of_other_places_are_kept_out, up, down)
 	host_wait_log(&line_host, "it comes from the page https://evil.example; \"origins\" in the options");
 }
 
-/* A name of somebody else's that is made to point here. */
-TEST_WITH(other_names_are_kept_out, up, down)
+/* A foreign host name that resolves to this machine (DNS rebinding). */
+TEST_WITH(other_host_names_are_refused, up, down)
 {
 	is_let_in("Host: localhost:1\r\n" SDK, true);
 	is_let_in("Host: [::1]:1\r\n" SDK, true);
@@ -126,7 +129,7 @@ TEST_WITH(the_page_is_served, up, down)
 			     0);
 }
 
-/* ---- what is said ---- */
+/* ---- messages of a client ---- */
 
 static void is_answered(const char *op, const char *with)
 {
@@ -138,7 +141,7 @@ static void is_answered(const char *op, const char *with)
 	close(fd);
 }
 
-TEST_WITH(nonsense_is_answered, up, down)
+TEST_WITH(malformed_requests_are_answered, up, down)
 {
 	is_answered("", "this is not a JSON object");
 	is_answered("[]", "this is not a JSON object: something else");
@@ -167,7 +170,7 @@ TEST_WITH(nonsense_is_answered, up, down)
 		    "\"op\":\"status\""); /* no simd here */
 }
 
-TEST_WITH(binary_nonsense_is_answered, up, down)
+TEST_WITH(malformed_binary_messages_are_answered, up, down)
 {
 	static const uint8_t what[][16] = {
 		{ 0 }, { 1, 2 }, { 9, 9 }, { 2, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255 }
@@ -185,7 +188,7 @@ TEST_WITH(binary_nonsense_is_answered, up, down)
 	close(fd);
 }
 
-TEST_WITH(text_that_is_no_utf8_ends_the_connection, up, down)
+TEST_WITH(text_that_is_not_utf8_ends_the_connection, up, down)
 {
 	int fd = greeted(HERE SDK);
 
@@ -216,7 +219,7 @@ TEST_WITH(messages_without_an_end_are_cut, up, down)
 }
 
 /* Asks and asks, and reads no answer. */
-TEST_WITH(who_reads_no_answers_is_put_out, up, down)
+TEST_WITH(a_client_that_does_not_read_answers_is_disconnected, up, down)
 {
 	static char op[60000];
 	size_t n = (size_t)snprintf(op, sizeof(op), "{\"op\":\"unsubscribe\",\"subscriptionIds\":[0");
@@ -232,8 +235,11 @@ TEST_WITH(who_reads_no_answers_is_put_out, up, down)
 	close(fd);
 }
 
-/* All that there is, again and again: a subscription is no more than one, and a list without an end is refused by its length. */
-TEST_WITH(a_storm_of_subscriptions, up, down)
+/*
+ * Subscriptions to everything, again and again: a repeated subscription counts once, and an endless list is refused by
+ * its length.
+ */
+TEST_WITH(a_flood_of_subscriptions_is_survived, up, down)
 {
 	static char op[200000];
 	int fd = greeted(HERE SDK);
@@ -257,7 +263,7 @@ TEST_WITH(a_storm_of_subscriptions, up, down)
 
 #define MANY 400
 
-TEST_WITH(ten_thousand_connections, up, down)
+TEST_WITH(ten_thousand_connections_are_survived, up, down)
 {
 	for (int i = 0; i < 10000; i++) {
 		int fd = raw_connect(line_port);
@@ -269,7 +275,7 @@ TEST_WITH(ten_thousand_connections, up, down)
 	}
 }
 
-TEST_WITH(more_connections_than_it_takes, up, down)
+TEST_WITH(connections_beyond_the_limit_are_refused, up, down)
 {
 	int fd[MANY], n = 0;
 
@@ -286,7 +292,7 @@ TEST_WITH(more_connections_than_it_takes, up, down)
 	}
 }
 
-/* They stood until their five seconds were over, and nobody else was let in. */
+/* Such connections used to hold a place for five seconds each, and no other client was admitted. */
 TEST_WITH(silent_connections_hold_no_place, up, down)
 {
 	int fd[MANY];
@@ -321,7 +327,10 @@ static void leave(const int *fd, int n)
 			close(fd[i]);
 }
 
-/* Each is answered, stays, and may ask again: they held all places, and nobody else was let in. */
+/*
+ * Each is answered, stays open, and may ask again: such connections used to hold all places, and no other client was
+ * admitted.
+ */
 TEST_WITH(connections_that_have_been_answered_hold_no_place, up, down)
 {
 	int fd[MANY];
@@ -335,7 +344,7 @@ TEST_WITH(connections_that_have_been_answered_hold_no_place, up, down)
 	leave(fd, MANY);
 }
 
-/* They ask again and again, and read nothing. */
+/* They send requests again and again, and read nothing. */
 TEST_WITH(connections_that_read_no_answer_hold_no_place, up, down)
 {
 	static char asks[400 * 64];
@@ -365,7 +374,7 @@ TEST_FULL_WITH(thousands_of_half_open_connections_hold_no_place, up, down)
 	leave(fd, CROWD);
 }
 
-TEST_WITH(more_clients_than_it_takes, up, down)
+TEST_WITH(clients_beyond_the_limit_are_refused, up, down)
 {
 	int fd[80], n = 0;
 
@@ -381,7 +390,7 @@ TEST_WITH(more_clients_than_it_takes, up, down)
 }
 
 /* A request that comes byte by byte, and never ends. */
-TEST_WITH(a_request_that_never_ends, up, down)
+TEST_WITH(a_request_that_never_ends_is_cut_off, up, down)
 {
 	int fd = raw_connect(line_port);
 
@@ -393,7 +402,7 @@ TEST_WITH(a_request_that_never_ends, up, down)
 
 /* ---- options ---- */
 
-TEST(what_cannot_work_is_said)
+TEST(invalid_options_are_refused_with_the_reason)
 {
 	line_refused("0.0.0.0:8765", "queue", "10", "elsewhere than on loopback it needs TLS");
 	line_refused("robot:8765", "queue", "10", "\"robot:8765\" is not an address to listen at");

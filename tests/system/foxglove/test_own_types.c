@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Types that came from elsewhere and have no mapping, of ROS, of protobuf, of a JSON Schema: a client that shares no code with us reads their fields by the definition
- * that it was given, and that of ROS is the one that came in.
+ * Foreign types without a mapping, of ROS, of protobuf, of a JSON Schema: a client that shares no code with us reads
+ * their fields by the definition that it gets, and a ROS definition is the one that came in.
  */
 #include "support/test.h"
 
@@ -42,7 +42,7 @@ static void end(void)
 	line_down();
 }
 
-/* A message with what that JSON says; what the client reads then. */
+/* Sends a message with that JSON; returns what the client reads. */
 static const char *reads(const struct sim_type *t, const char *json)
 {
 	struct sim_slot *s = host_slot(4096, "map");
@@ -55,7 +55,7 @@ static const char *reads(const struct sim_type *t, const char *json)
 	return watcher_hears(p, "message /thing " STAMP) + strlen("message /thing " STAMP " ");
 }
 
-TEST(a_message_of_ros_has_the_definition_that_came_in)
+TEST(a_ros_message_keeps_the_definition_it_arrived_with)
 {
 	static const char thing[] = "byte OK=0\nbyte level\nchar[] letters\nbyte[2] two\nstring name\nPart[] parts\n"
 				    "===\nMSG: car_msgs/Part\nbyte kind\nfloat64 share\n";
@@ -105,7 +105,7 @@ static struct pb_type *of_protobuf(const char *name)
 	return t;
 }
 
-TEST(a_message_of_protobuf_that_ros_can_say_has_its_fields)
+TEST(a_protobuf_message_that_ros_can_express_has_its_fields)
 {
 	struct pb_type *t;
 
@@ -121,8 +121,8 @@ TEST(a_message_of_protobuf_that_ros_can_say_has_its_fields)
 	pb_type_destroy(t);
 }
 
-/* Of our fields `again` is bytes, as it is the message within itself. */
-TEST(a_message_of_protobuf_that_ros_cannot_say_goes_out_as_it_is)
+/* In our type the field `again` is bytes, as the message contains itself. */
+TEST(a_protobuf_message_that_ros_cannot_express_is_sent_unchanged)
 {
 	struct pb_type *t;
 
@@ -140,8 +140,8 @@ TEST(a_message_of_protobuf_that_ros_cannot_say_goes_out_as_it_is)
 	pb_type_destroy(t);
 }
 
-/* All of it is carried, but viewers refuse a definition of ROS 2 with that name. */
-TEST(names_of_protobuf_that_ros_does_not_have_stay)
+/* All of it is sent, but viewers refuse a definition of ROS 2 with that name. */
+TEST(protobuf_names_that_ros_does_not_have_are_kept)
 {
 	static const char set[] = "\x0a\x21\x0a\x07"
 				  "a.proto"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client that stands still: its slots go back, others get all, what waits for it has a bound, and it is told what it has missed. */
+/*
+ * A client that stops reading: its slots are released, other clients get everything, its queue is bounded, and it is
+ * told which messages it has missed.
+ */
 #include "support/test.h"
 
 #include <sim/msg/Image.h>
@@ -40,14 +43,14 @@ TEST(a_client_that_stands_still_costs_a_bounded_amount)
 	watcher_say(other, "watch /imu");
 	watcher_sync(p);
 	watcher_sync(other);
-	/* each answer comes, so that each slot goes back, though one client has stopped */
+	/* every message is answered, so each slot is released, though one client has stopped */
 	assert_int_equal(host_publish(&line_host, line_bridge, image, s), 0);
 	watcher_hears(p, "message /camera ");
 	watcher_say(p, "stall");
 	watcher_hears(p, "stalled");
 	before = memory_kib();
 	later = line_host.n_later;
-	for (int i = 0; i < 10; i++) /* alone: what is answered later is for the one that has stopped */
+	for (int i = 0; i < 10; i++) /* alone: messages answered later are for the stopped client */
 		assert_int_equal(host_publish(&line_host, line_bridge, image, s), 0);
 	assert_in_range(line_host.n_later - later, 0, 5); /* not one slot after the other waits for it in vain */
 	watcher_say(other, "watch /camera");
@@ -60,7 +63,7 @@ TEST(a_client_that_stands_still_costs_a_bounded_amount)
 	}
 	assert_in_range(memory_kib() - before + 1024, 0, 40 * 1024);
 	watcher_say(p, "resume");
-	do { /* what the socket had taken, and what was being sent; then the newest */
+	do { /* messages in the socket, and the one being sent; then the newest */
 		n++;
 	} while (!strstr(watcher_hears(p, "message /camera "), text + strlen("message /camera ")));
 	assert_in_range(n, 1, 4);

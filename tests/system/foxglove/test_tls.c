@@ -17,7 +17,7 @@ static void make_files(void)
 	assert_int_equal(system(make), 0);
 }
 
-TEST(elsewhere_it_is_tls_and_the_token)
+TEST(outside_loopback_tls_and_the_token_are_required)
 {
 	static const char *const options[] = { "cert",         "/tmp/far.pem", "key",
 					       "/tmp/far.key", "token_file",   "/tmp/far.token",
@@ -56,7 +56,7 @@ TEST(elsewhere_it_is_tls_and_the_token)
 	line_down();
 }
 
-TEST(a_certificate_that_is_none_is_named)
+TEST(an_invalid_certificate_is_named)
 {
 	static const char *const options[] = { "cert", "/tmp/far.token", "key", "/tmp/far.token", NULL };
 

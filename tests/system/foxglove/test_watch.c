@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client that shares no code with us sees what there is, and gets what is published, decoded by the definitions that we gave. */
+/*
+ * A client that shares no code with us sees all channels, and gets their messages, decoded by the definitions that we
+ * send.
+ */
 #include "support/test.h"
 
 #include <sim/msg/Detected3DObjects.h>
@@ -43,7 +46,7 @@ static void sees(const char *protocol)
 	watcher_sync(p);
 	watcher_hears(p, "time 16409952");
 	for (int i = 0; i < 3; i++) {
-		struct watcher *other = line_client(""); /* comes and goes meanwhile */
+		struct watcher *other = line_client(""); /* connects and disconnects meanwhile */
 
 		publish_imu(imu, 0.5);
 		watcher_end(other);
@@ -60,19 +63,19 @@ static void sees(const char *protocol)
 	free(s);
 }
 
-TEST(the_sub_protocol_of_today)
+TEST(the_current_sub_protocol_is_spoken)
 {
 	if (watcher_possible())
 		sees("foxglove.sdk.v1");
 }
 
-TEST(the_older_sub_protocol)
+TEST(the_older_sub_protocol_is_spoken)
 {
 	if (watcher_possible())
 		sees("foxglove.websocket.v1");
 }
 
-TEST(nothing_is_converted_for_nobody)
+TEST(without_viewers_no_message_is_converted)
 {
 	struct sim_bridge_topic *t;
 
@@ -101,8 +104,8 @@ static struct sim_slot *a_frame(const char *child)
 	return s;
 }
 
-/* Who comes later gets all frames, whoever published them. */
-TEST(fixed_frames_are_kept_for_those_who_come_later)
+/* A client that connects later gets all fixed frames, whichever publisher sent them. */
+TEST(fixed_frames_are_kept_for_late_clients)
 {
 	struct sim_slot *one = a_frame("lidar"), *other = a_frame("camera");
 	struct sim_bridge_topic *t;

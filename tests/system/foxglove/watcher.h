@@ -11,7 +11,7 @@
 struct watcher {
 	pid_t pid;
 	int in, out;
-	char *text; /* of its output, what was not looked at yet */
+	char *text; /* of its output, the part not read yet */
 	size_t len;
 	char line[WATCHER_LINE]; /* the last one that was looked for */
 };

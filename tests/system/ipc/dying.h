@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dying.so, a module (SIM_IPC_MODULE) that kills its process between two steps of loan or publish: it comes before the real one
- * and has the functions of iceoryx that move a chunk call at the door, in and out. It is told by memory at a fixed address, for a
- * namespace of its own has no other way in.
+ * dying.so, a module (SIM_IPC_MODULE) that kills its process between two steps of loan or publish: it is loaded before
+ * the real one and wraps the functions of iceoryx that move a chunk, so that they may die on entry and on exit. It is
+ * controlled through memory at a fixed address, as a linker namespace of its own has no other way in.
  */
 #ifndef TEST_DYING_H
 #define TEST_DYING_H
@@ -14,7 +14,7 @@
 #define DYING_ADDRESS ((void *)UINT64_C(0x600000000000))
 
 struct dying {
-	uintptr_t thread; /* whose steps count; 0: nobody's */
+	uintptr_t thread; /* the thread whose steps count; 0: none */
 	uint32_t steps;   /* so far */
 	uint32_t at;      /* at which it dies; 0: never */
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lacking.so, a module (SIM_IPC_MODULE) whose calls of the system fail from a chosen one on; of memory, those of its own threads. It comes before the real one. It is
- * told by memory at a fixed address, for a namespace of its own has no other way in.
+ * lacking.so, a module (SIM_IPC_MODULE) whose system calls fail from a chosen one on; for memory, only those of its own
+ * threads. It is loaded before the real one. It is controlled through memory at a fixed address, as a linker namespace
+ * of its own has no other way in.
  */
 #ifndef TEST_LACKING_H
 #define TEST_LACKING_H

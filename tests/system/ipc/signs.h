@@ -21,7 +21,7 @@ static bool has_spoken(void)
 	return poll(&(struct pollfd){ .fd = to_parent[0], .events = POLLIN }, 1, 0) == 1;
 }
 
-/* A child whose check failed, or RouDi: neither says anything any more. */
+/* A child whose check failed, or RouDi, has exited: neither sends anything any more. */
 static bool somebody_has_ended(void)
 {
 	siginfo_t info = { 0 };

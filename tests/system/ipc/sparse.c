@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Preloaded into a RouDi: it does not write the zeros that fresh memory has already, so what a pool has is what was handed out of it. */
+/*
+ * Preloaded into a RouDi: it does not write zeros to fresh memory, which has them already, so only pages of slots that
+ * were handed out are allocated.
+ */
 #include <stddef.h>
 
 void *memset(void *to, int byte, size_t n);

@@ -57,13 +57,13 @@ static int stop(void **state)
 	return 0;
 }
 
-TEST_WITH(severe_error_beside_cyclone, start, stop)
+TEST_WITH(a_severe_error_beside_cyclone_is_survived, start, stop)
 {
 	setenv("CYCLONEDDS_URI", "<General><Interfaces><NetworkInterface name=\"lo\"/></Interfaces></General>", 1);
 	child_run(beside_cyclone);
 }
 
-TEST_WITH(severe_error_beside_cyclone_on_iceoryx, start, stop)
+TEST_WITH(a_severe_error_beside_cyclone_on_iceoryx_is_survived, start, stop)
 {
 	setenv("CYCLONEDDS_URI",
 	       "<General><Interfaces><NetworkInterface name=\"lo\"/></Interfaces></General>"

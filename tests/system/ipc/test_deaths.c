@@ -117,8 +117,11 @@ static int stop(void **state)
 	return 0;
 }
 
-/* Each death takes one index of the reader's queue, until it has none: then it goes without, and nobody waits. */
-TEST_WITH(lost_indices_stop_nobody, start, stop)
+/*
+ * Each death uses up one index of the reader's queue, until none is left: the reader then gets no messages, and no
+ * process waits.
+ */
+TEST_WITH(queue_indices_lost_by_killed_processes_block_nobody_else, start, stop)
 {
 	reader_start();
 	for (unsigned int lost = 1; lost <= DEPTH; lost++) {
@@ -133,8 +136,8 @@ static void newcomer(void)
 	attach_as("newcomer");
 }
 
-/* Of the publisher's port: RouDi takes it over. */
-TEST_WITH(locks_of_the_dead_are_taken_over, start, stop)
+/* RouDi takes over the locks of the dead publisher's port. */
+TEST_WITH(locks_of_dead_processes_are_taken_over, start, stop)
 {
 	reader_start();
 	for (unsigned int i = 0; i < 3; i++) {
@@ -173,7 +176,7 @@ static void survivor(void)
 	CHECK_IS(ipc_probe(NULL, PATIENT_MS), 0);
 }
 
-/* A FATAL error of iceoryx leaves it in the middle of a publish, and the process lives on. */
+/* A FATAL error of iceoryx leaves the locks held in the middle of a publish, and the process lives on. */
 TEST_WITH(locks_are_left_with_a_fatal_error, start, stop)
 {
 	reader_start();
@@ -181,7 +184,7 @@ TEST_WITH(locks_are_left_with_a_fatal_error, start, stop)
 	child_run(innocent);
 }
 
-/* It is told where its slot does not lie, and goes on with the next. */
+/* Its loan of an invalid slot fails, and it continues with the next one. */
 static void lender(void)
 {
 	struct ipc_pub *pub = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lives: RouDi stopped, killed, restarted under a client. Every creation is bounded, a client attaches
- * again in the same process until its link namespaces are used up, then it is told so. Under ns.sh.
+ * Generations: RouDi stopped, killed, restarted under a client. Every creation is bounded; a client attaches again in
+ * the same process until its linker namespaces are used up, and then gets an error. Under ns.sh.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -101,7 +101,7 @@ static void probes(void)
 	ipc_detach(ipc);
 }
 
-TEST_WITH(probe_tells_a_stuck_roudi, start, stop)
+TEST_WITH(a_probe_detects_a_hung_roudi, start, stop)
 {
 	child_run(probes);
 }
@@ -182,7 +182,7 @@ TEST_WITH(roudi_killed_while_a_port_is_created, start, stop)
 	child_run(asks_a_dying_roudi);
 }
 
-/* What the test's parent does for simd: restarts RouDi whenever it is told. */
+/* The test's parent acts as simd: it restarts RouDi on request. */
 static int ask[2], answer[2];
 
 static void want_restart(void)
@@ -308,7 +308,10 @@ TEST_FULL_WITH(applications_share_idle_attachments, start, stop)
 	run_with_restarts(applications_come_and_go);
 }
 
-/* Whoever may write to RouDi's socket can have anybody's ports freed; RouDi says so to whom it was said to come from. */
+/*
+ * A process that may write to RouDi's socket can have any process's ports freed; RouDi reports that to the process
+ * named in the message.
+ */
 static void spoken_for(void)
 {
 	const struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = "/tmp/roudi" };
@@ -324,7 +327,7 @@ static void spoken_for(void)
 	_exit(0);
 }
 
-TEST_WITH(somebody_speaks_in_its_name, start, stop)
+TEST_WITH(a_message_in_the_name_of_another_process_is_reported_to_it, start, stop)
 {
 	child_run(spoken_for);
 }
@@ -379,7 +382,7 @@ TEST_WITH(a_fork_while_a_thread_attaches, start, stop)
 	child_run(forks_while_a_thread_attaches);
 }
 
-/* RouDi is replaced while nobody looks: the old registration must not be taken for a living one. */
+/* RouDi is replaced unnoticed: the old registration must not be taken for a living one. */
 static void idle_over_restart(void)
 {
 	struct ipc *ipc = attach_as("idle");
@@ -417,7 +420,7 @@ TEST_WITH(detaching_while_roudi_restarts, start, stop)
 	detached_while_roudi_restarts(0);
 }
 
-/* The library's heartbeat, each 300 ms, finds out before anybody attaches. */
+/* The library's heartbeat, each 300 ms, notices it before a process attaches. */
 TEST_WITH(detaching_while_roudi_is_missing, start, stop)
 {
 	detached_while_roudi_restarts(700000);
@@ -464,7 +467,7 @@ TEST_WITH(roudi_replaced_while_attaching, start, stop)
 	}
 }
 
-/* The same, but there is no RouDi for several tries of those that iceoryx makes every 10 ms. */
+/* The same, but RouDi is missing for several of the tries that iceoryx makes every 10 ms. */
 TEST_WITH(roudi_missing_while_attaching, start, stop)
 {
 	pid_t pid;

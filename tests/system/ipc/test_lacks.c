@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process that has no file, descriptor, memory or thread left while it attaches is told which errno, as often as it tries, and
- * attaches once there is: a failed attach used to use up one of its eleven. And no wait is for a moment of the wall clock, which
- * somebody may set. Under ns.sh.
+ * A process that has no file, descriptor, memory or thread left while it attaches gets the errno, as often as it tries,
+ * and attaches once the resource is free: a failed attach used to use up one of its eleven. And no wait uses an
+ * absolute time of the wall clock, which may be set. Under ns.sh.
  */
 #include "ipc_child.h"
 #include "lacking.h"
@@ -133,7 +133,7 @@ static void with_few_descriptors(void)
 	attaches_beyond(RLIMIT_NOFILE);
 }
 
-TEST_WITH(descriptors_may_be_used_up, start, stop)
+TEST_WITH(running_out_of_descriptors_is_survived, start, stop)
 {
 	unsigned failed = 0;
 
@@ -158,7 +158,7 @@ static rlim_t address_space(void)
 	return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
-TEST_WITH(memory_may_be_used_up, start, stop)
+TEST_WITH(running_out_of_memory_is_survived, start, stop)
 {
 	unsigned failed = 0;
 

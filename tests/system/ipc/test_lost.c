@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A publisher is killed between each two steps of loan and publish (dying.h). What it had in hand is found and freed each
- * time, and at the end the pools serve as on the first day. The test plays simd: it has the beacon and takes what is published.
+ * A publisher is killed between every two steps of loan and publish (dying.h). The slots it held are found and freed
+ * each time, and at the end the pools are as full as at the start. The test acts as simd: it has the beacon and takes
+ * the published messages.
  */
 #include "ipc_child.h"
 #include "dying.h"
@@ -72,7 +73,7 @@ static uint32_t used(void)
 	return n;
 }
 
-/* RouDi frees what it knows of; the feed is emptied. */
+/* RouDi frees the slots it knows of; the feed is emptied. */
 static void free_victim(void)
 {
 	const void *slot;
@@ -121,8 +122,8 @@ TEST(a_publisher_killed_at_each_step_loses_nothing)
 	assert_true(dead > 5 && settled > 5);
 }
 
-/* A subscriber that lives has the newest in its queue: that stays, what no port refers to goes. */
-TEST(beside_a_subscriber_too)
+/* A live subscriber has the newest messages in its queue: those stay, and slots that no port refers to are freed. */
+TEST(a_killed_publisher_loses_nothing_beside_a_subscriber_either)
 {
 	uint32_t before = used(), freed = 0, steps = sh->steps;
 
@@ -166,7 +167,7 @@ static void sender(void)
 	}
 }
 
-TEST(then_2000_messages_arrive)
+TEST(after_the_kills_2000_messages_arrive)
 {
 	pid_t pid = child_start(sender);
 	const void *slot;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * iceoryx hands out the lowest slots of a pool first, and never one beyond as many as are out at once. Memory that is committed slot by
- * slot rests on it. A model follows every reference, through operations at random, and looks where each slot lies that a loan returns;
- * where RouDi has not written over its pools first (sparse.c), the file has no page behind the last of them, whoever has been killed.
+ * iceoryx hands out the lowest slots of a pool first, and never one beyond the number of slots out at once. Committing
+ * memory slot by slot relies on that. A model follows every reference through random operations, and checks the
+ * position of each slot that a loan returns; where RouDi has not written to its pools first (sparse.c), the file has no
+ * page behind the last of these slots, whichever process was killed.
  */
 #include "ipc_child.h"
 #include "rnd.h"
@@ -26,7 +27,7 @@ static const struct ipc_mem_pool pools[CLASSES] = { { 320, 2000 }, { 4096, 1000 
 static struct roudi roudi;
 static struct ipc *ipc;
 
-/* ---- the model: who refers to a slot, by its place in its pool ---- */
+/* ---- the model: references to a slot, by its place in its pool ---- */
 
 struct slot {
 	unsigned class, index;
@@ -55,7 +56,10 @@ static void unref(struct slot s)
 	pool[s.class].out -= --pool[s.class].refs[s.index] == 0;
 }
 
-/* Pools lie one behind the other; a publisher whose last slot is nobody else's gets that again, even if it is larger than need be. */
+/*
+ * Pools lie one behind the other; a publisher whose last slot is not shared gets that one again, even if it is larger
+ * than need be.
+ */
 static struct slot place_of(const char *at)
 {
 	struct slot s = { 0, 0 };
@@ -243,7 +247,7 @@ static unsigned last_in_file(void)
 	return end > begin ? (unsigned)((size_t)(end - begin) / stride(CLASSES - 1)) : 0;
 }
 
-TEST(no_slot_lies_beyond_as_many_as_are_out)
+TEST(used_slots_are_the_lowest_ones)
 {
 	unsigned n = test_full() ? 10000000 : 100000;
 
@@ -255,11 +259,11 @@ TEST(no_slot_lies_beyond_as_many_as_are_out)
 	assert_true(last_in_file() <= pool[CLASSES - 1].peak);
 }
 
-/* ---- those who are killed ---- */
+/* ---- killed processes ---- */
 
 #define KILLS      (test_full() ? 300 : 20)
 #define VICTIM_MAX (2 * 2 + 2 * (DEPTH + HELD_MAX)) /* slots that one refers to */
-#define IN_HAND    8                                /* and has in hand */
+#define IN_HAND    8                                /* and the slots that they hold */
 
 /* With the victim. */
 static struct {
@@ -297,7 +301,7 @@ static void victim(void)
 	}
 }
 
-/* As simd does after a death; nobody else has anything in hand now. */
+/* As simd does after a death; no other process holds a slot now. */
 static void reclaim(void)
 {
 	struct ipc_scan_request o = { .dead = shared->origin, .n_dead = 2, .marks = true };
@@ -310,7 +314,7 @@ static void reclaim(void)
 	assert_int_equal(ipc_scan(ipc, &o, &s), 0);
 }
 
-TEST(nor_beyond_those_of_whoever_was_killed)
+TEST(used_slots_stay_the_lowest_ones_after_kills)
 {
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true(shared != MAP_FAILED);

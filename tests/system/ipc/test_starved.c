@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clients of a RouDi that has memory, or a CPU, too late: an attach to memory that was freed; who waits for one that gets no CPU, and does
- * not wait for one that is stopped. Under ns.sh.
+ * Clients of a RouDi whose memory or CPU time comes too late: an attach to freed memory; a client waits for a RouDi
+ * that gets no CPU time, and does not wait for a stopped one. Under ns.sh.
  */
 #include <fcntl.h>
 #include <sys/mount.h>
@@ -63,8 +63,11 @@ static void attaches_and_populates(void)
 	CHECK_IS(ipc_attach(&o, &ipc), 0);
 }
 
-/* simd frees the payload of a generation that is over while somebody still attaches, and there may be no room for it to come again. */
-TEST(an_attach_to_memory_that_was_freed)
+/*
+ * simd frees the payload of an ended generation while a client is still attaching, and there may be no memory to
+ * allocate it again.
+ */
+TEST(an_attach_to_freed_memory_fails)
 {
 	int fd = open_payload();
 	struct statvfs shm, left;
@@ -181,7 +184,7 @@ static void run_without_a_cpu_for_roudi(pid_t hog, void (*fn)(void))
 	assert_int_equal(child_status(pid), 0);
 }
 
-TEST(a_roudi_without_a_cpu_is_waited_for)
+TEST(a_roudi_without_cpu_time_is_waited_for)
 {
 	pid_t hog = hog_start();
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Publishers that are stopped in the middle of a publish, with locks held: the others go on, and so does RouDi, and the stopped one
- * stands until somebody lets it go on. As iceoryx comes, each of them would wait as long as it stands. Under ns.sh.
+ * Publishers that are stopped in the middle of a publish, with locks held: the other processes and RouDi go on, and the
+ * stopped one stays stopped until it is continued. With unmodified iceoryx each of them would wait for it. Under ns.sh.
  */
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -138,8 +138,8 @@ static int stop(void **state)
 	return 0;
 }
 
-/* Not even for a moment: the stopped one is left alone. */
-TEST_WITH(publishers_do_not_wait_for_each_other, start, stop)
+/* Not even for a moment: the stopped publisher is not touched. */
+TEST_WITH(publishers_do_not_wait_for_a_stopped_publisher, start, stop)
 {
 	pid_t reads = child_start(reader), stands = stop_one("stop-notify:1");
 
@@ -151,7 +151,7 @@ TEST_WITH(publishers_do_not_wait_for_each_other, start, stop)
 	child_status(reads);
 }
 
-TEST_WITH(roudi_lets_it_go_on_for_a_moment, start, stop)
+TEST_WITH(roudi_resumes_a_stopped_process_for_a_moment, start, stop)
 {
 	pid_t reads = child_start(reader), stands = stop_one("stop-push:1");
 
@@ -164,7 +164,7 @@ TEST_WITH(roudi_lets_it_go_on_for_a_moment, start, stop)
 	child_status(reads);
 }
 
-/* Nobody but the debugger can. */
+/* Only the debugger can continue it. */
 TEST_WITH(a_debugger_is_named, start, stop)
 {
 	pid_t reads = child_start(reader), stands = stop_one("stop-push:1"), waits;
@@ -212,8 +212,8 @@ TEST_WITH(a_waitset_is_woken, start, stop)
 	let_go_on(stands);
 }
 
-/* Whom nobody may touch, the others do without. */
-TEST_WITH(also_under_a_debugger, start, stop)
+/* Other processes do without a process that they cannot access. */
+TEST_WITH(a_waitset_is_woken_under_a_debugger_too, start, stop)
 {
 	pid_t waits = start_waiter(), stands = stop_one("stop-notify:1");
 

@@ -56,7 +56,7 @@ static void stale_roudi(void)
 }
 
 /* The first; the others have the RouDi that starts after it. */
-TEST_WITH(without_roudi_it_says_so, NULL, start_roudi)
+TEST_WITH(without_roudi_attaching_fails_with_the_reason, NULL, start_roudi)
 {
 	child_run(no_roudi);
 	child_run(stale_roudi);
@@ -237,7 +237,7 @@ static void eight_more(void)
 	CHECK(access("/tmp/holder.1", F_OK) < 0 && access("/tmp/holder.1.lock", F_OK) < 0);
 }
 
-TEST(slots_of_a_dead_client_come_back)
+TEST(slots_of_a_dead_client_are_freed)
 {
 	pid_t first = child_start(holder);
 
@@ -272,7 +272,7 @@ static void sixteen(void)
 }
 
 /* With monitoring off RouDi learns of an exit only from us. */
-TEST(exit_gives_everything_back)
+TEST(exit_releases_everything)
 {
 	child_run(leaves_by_exit);
 	assert_int_equal(access("/tmp/leaver.1", F_OK), -1);
@@ -320,7 +320,7 @@ static void listens(void)
 	ipc_waiter_destroy(w);
 }
 
-TEST(a_client_may_stand_for_three_seconds)
+TEST(a_client_may_be_stopped_for_three_seconds)
 {
 	pid_t pid = child_start(publishes_for_ever);
 
@@ -349,7 +349,7 @@ static void freed_alive(void)
 	ipc_pub_has_subscribers(pub);
 	ipc_sub_has_data(sub);
 	ipc_sub_lost(sub);
-	while (r == 0) { /* RouDi has read what we said, and does it now; the test's time limit is the bound */
+	while (r == 0) { /* RouDi has read the request, and executes it now; the test's time limit is the bound */
 		r = ipc_loan(pub, 100, &slot);
 		if (r == 0)
 			r = ipc_publish(pub, slot);
@@ -401,7 +401,7 @@ static void written_over(void)
 	ipc_detach(ipc);
 }
 
-TEST(a_slot_outside_of_the_segment_is_not_given_out)
+TEST(a_slot_outside_the_segment_is_not_handed_out)
 {
 	child_run(written_over);
 }
@@ -430,7 +430,7 @@ static void strayed(void)
 	CHECK_IS(ipc_pub_create(ipc, "one", NULL, &pub), 0);
 }
 
-TEST(a_stray_answer)
+TEST(a_stray_answer_is_ignored)
 {
 	child_run(strayed);
 }
@@ -509,7 +509,7 @@ static void port_of_another(void)
 	is_told("another", 0, 1);
 }
 
-TEST(an_answer_that_leads_to_no_port_of_ours)
+TEST(an_answer_with_an_invalid_port_is_refused)
 {
 	child_run(blank_port);
 	child_run(port_elsewhere);
@@ -563,7 +563,7 @@ static void is_served(void)
 	CHECK_IS(ipc_pub_create(attach_as("served"), "one", NULL, &pub), 0);
 }
 
-TEST(a_client_that_reads_no_answers)
+TEST(a_client_that_reads_no_answers_holds_nothing_up)
 {
 	pid_t unread = child_start(asks_and_does_not_read);
 
@@ -728,7 +728,7 @@ static void module_rules(void)
 	      0); /* the first key of that namespace: nobody in there made one, nor may collide with the host's */
 }
 
-TEST(the_module_has_its_rules)
+TEST(the_rules_of_the_module_are_kept)
 {
 	child_run(module_rules);
 }

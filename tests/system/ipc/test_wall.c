@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-static const struct timespec past; /* of either clock: nobody waits */
+static const struct timespec past; /* of either clock: a wait ends at once */
 
 static void wait_semaphore(clockid_t clock)
 {
@@ -124,7 +124,7 @@ static int ended(void (*fn)(clockid_t clock), clockid_t clock)
 	return status;
 }
 
-TEST(each_wait_for_a_moment_of_the_wall_clock_crashes)
+TEST(each_wait_until_a_wall_clock_time_crashes)
 {
 	static const struct {
 		const char *name;
@@ -156,8 +156,8 @@ TEST(each_wait_for_a_moment_of_the_wall_clock_crashes)
 	}
 }
 
-/* So long from now, whatever the wall clock is set to. */
-TEST(a_sleep_of_some_length_does_not)
+/* The sleep lasts for a duration, whatever the wall clock is set to. */
+TEST(a_relative_sleep_does_not_crash)
 {
 	assert_int_equal(clock_nanosleep(CLOCK_REALTIME, 0, &past, NULL), 0);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A call of ours that waits for a moment of CLOCK_REALTIME, which somebody may set back by an hour, crashes here: in front of RouDi, in
- * lacking.so in front of the module, and in front of whole programs (tests/system/stack/wall.sh). Libraries of the system
- * may, such as Cyclone DDS: its own threads wait so.
+ * Makes every call of ours that waits for an absolute time of CLOCK_REALTIME crash, as that clock may be set back by an
+ * hour: loaded before RouDi, in lacking.so before the module, and before whole programs (tests/system/stack/wall.sh).
+ * System libraries such as Cyclone DDS may do so: their own threads wait like this.
  */
 #include <dlfcn.h>
 #include <pthread.h>

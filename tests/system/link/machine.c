@@ -232,8 +232,8 @@ void machine_simd_stop(struct machine *m)
 }
 
 /*
- * All that see its mounts, but for the one that holds them. Again until there are none: whoever dies last may have started what
- * the first one was.
+ * All processes that see its mounts, except the one that holds them. Repeated until there are none, as a dying process
+ * may just have started another one.
  */
 static void kill_all(const struct machine *m)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Machines for tests: each has a network namespace of its own at a port of the switch, and a /tmp and a /dev/shm of its own, so that it
- * has a simd and a RouDi of its own. Only under tests/support/ns.sh. What goes wrong fails the running test. Thread: the test's.
+ * Machines for tests: each has a network namespace of its own at a port of the switch, and a /tmp and a /dev/shm of its
+ * own, so that it has a simd and a RouDi of its own. Only under tests/support/ns.sh. An error fails the running test.
+ * Thread: the test's.
  */
 #ifndef MACHINE_H
 #define MACHINE_H

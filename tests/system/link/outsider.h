@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A machine b that speaks the link's DDS by itself, and may lie: a process of the test's, so what must hold ends it. Thread: its own. */
+/*
+ * A machine b that implements the link's DDS side itself, and may send false data: a child process of the test, so a
+ * failed assertion ends it. Thread: its own.
+ */
 #ifndef SYSTEM_LINK_OUTSIDER_H
 #define SYSTEM_LINK_OUTSIDER_H
 

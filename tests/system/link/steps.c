@@ -54,7 +54,7 @@ static int publish(struct part *p, struct sim_publisher *pub, const struct sim_s
 	return 0;
 }
 
-/* Of one other participant: adds up what it has published, and notes of which turn that is. */
+/* Adds up the messages of one other participant, and notes of which turn they are. */
 static void take(struct part *p, struct sim_subscriber *sub, unsigned of, unsigned k, uint32_t *sum)
 {
 	const struct sim_message *got;
@@ -330,7 +330,7 @@ bool steps_same_log(const struct machine *a, const char *name_a, const struct ma
 	return same;
 }
 
-/* For who looks for the fault: another run may not show it again. */
+/* For debugging: another run may not show the difference again. */
 static void show_difference(const struct machine *a, const struct machine *b, const char *name)
 {
 	char line[400];

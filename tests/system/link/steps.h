@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Machines in lock-step for tests: on each a participant that publishes what the others take and log, and one machine that has all of
- * them. What goes wrong fails the running test. Thread: the test's.
+ * Machines in lock-step for tests: on each a participant that publishes messages which the others take and log, and one
+ * machine that has all of them. An error fails the running test. Thread: the test's.
  */
 #ifndef STEPS_H
 #define STEPS_H
@@ -23,7 +23,7 @@ extern struct net_switch *net;
 /* A participant, in memory that all share. */
 struct part {
 	unsigned number;                    /* its name, and that of its channel */
-	bool hears;                         /* what it takes is in what it publishes */
+	bool hears;                         /* the messages that it takes are in those that it publishes */
 	_Atomic unsigned turns, hold, held; /* hold: the turn in which it waits; held: the one in which it does */
 	_Atomic bool joined, stop;
 	_Atomic unsigned accepted, answered, failed;
@@ -54,7 +54,7 @@ int steps_once(void *none); /* for machine_fork(): `clock step` */
 /* All of it up to here: simds on a slow network, and participants that hear each other. */
 void steps_begin_parts(pid_t pid[HOSTS], const char *host_options, const char *options);
 bool steps_all_had(unsigned first, unsigned least, unsigned most); /* turns */
-/* What was accepted is answered, once. */
+/* Accepted messages are answered, once. */
 void steps_end_part(unsigned i, pid_t pid);
 void steps_end_parts(unsigned first, const pid_t pid[HOSTS]);
 void steps_end_simds(void);

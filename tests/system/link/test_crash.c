@@ -11,7 +11,7 @@
 
 TEST_PROCESSES()
 
-/* Machine i crashes while b has turn k; nobody says goodbye. */
+/* Machine i crashes while b has turn k; no goodbye is sent. */
 static void crash_in_turn(unsigned i, unsigned k, pid_t pid[HOSTS], pid_t *ret_step)
 {
 	atomic_store(&part[1].hold, k);
@@ -38,7 +38,7 @@ static void begin_again(unsigned i, const char *options, unsigned turns, pid_t p
 	steps_start_part(i, &host[i], &pid[i]);
 }
 
-/* b dies in its turn: its step goes on as the ladder says, and it takes part from the next one on when it is there again. */
+/* b dies in its turn: its step continues by the ladder, and b takes part from the next step on when it is back. */
 TEST_WITH(a_machine_that_dies_in_a_step_joins_a_later_one, NULL, steps_end)
 {
 	pid_t pid[HOSTS], step;

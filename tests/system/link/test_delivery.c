@@ -71,7 +71,7 @@ static bool is_reached(const char *node, const char *how)
  * One node writes; one reads in its process, one in another, one on another machine. What others want too is in a slot for all of its machine
  * (sim/node.h); what stays inside a process is tested elsewhere (test_param.c of tests/system/stack).
  */
-TEST_WITH(each_reader_is_shown_how_it_is_reached, start, end)
+TEST_WITH(each_reader_is_shown_with_its_transport, start, end)
 {
 	static struct graph both = { "both", COUNT "," TIMES }, apart = { "apart", APART }, far = { "far", FAR };
 

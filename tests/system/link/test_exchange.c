@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lock-step over three machines, each of which publishes what the others take and log: the same as on one. Thread: the test's. */
+/*
+ * Lock-step over three machines, each of which publishes messages that the others take and log: the logs equal those of
+ * one machine. Thread: the test's.
+ */
 #include "steps.h"
 
 #include "switch.h"
@@ -10,7 +13,7 @@ TEST_PROCESSES()
 
 /* ---- three machines are as one ---- */
 
-TEST_WITH(three_machines_log_what_one_logs, NULL, steps_end)
+TEST_WITH(three_machines_log_the_same_as_one, NULL, steps_end)
 {
 	pid_t pid[HOSTS];
 
@@ -58,7 +61,7 @@ static void run_ahead(unsigned first)
  * What comes from another machine is there two steps later, no sooner and no later: a log of all is another one than that of one machine, but
  * the same in each run; each channel's is that of one machine.
  */
-TEST_WITH(with_lookahead_the_others_are_as_many_steps_late, NULL, steps_end)
+TEST_WITH(with_lookahead_messages_of_other_machines_arrive_later_by_as_many_steps, NULL, steps_end)
 {
 	net = machines_start(host, HOSTS + 1, test_seed(1));
 	steps_parts(false);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A machine that lies: a DDS program without a simd, which says and sends what a link would not. It is named, nothing of it comes
- * through, and what is right still does.
+ * A malicious machine: a DDS program without a simd, which sends data that no link would send. It is named in the log,
+ * none of its invalid data gets through, and its valid data still does.
  */
 #include "traffic.h"
 
@@ -116,14 +116,17 @@ static int lie(void *arg)
 	write_image(camera, 1, 99, 4, body, sizeof(body));
 	write_image(camera, sim_Image_type.hash, 0, 5, body, sizeof(body));
 	write_image(camera, sim_Image_type.hash, 99, 0, body, sizeof(body));
-	/* Longer than it announced: that is no lie. Who reads there may still be attaching, so it is said until it is heard. */
+	/*
+	 * Longer than announced, which is allowed. The reader there may still be attaching, so it is sent until it
+	 * arrives.
+	 */
 	MUST(sim_Image_init(large, sizeof(large), &b) != NULL);
 	AWAIT((write_image(camera, sim_Image_type.hash, 99, ++sequence, large, sizeof(large)), atomic_load(&t->stop)));
 	MUST(dds_delete(participant) == 0);
 	return 0;
 }
 
-TEST_WITH(a_machine_that_lies_is_named_and_bounded, start, end)
+TEST_WITH(malformed_messages_of_a_machine_are_named_and_bounded, start, end)
 {
 	pid_t liar, reader;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a bridge of one machine brings in is heard on the others, and goes to no other bridge of its own. */
+/* Messages that a bridge of one machine injects reach the others, but no other bridge of its own machine. */
 #include "traffic.h"
 
 #include <errno.h>
@@ -82,7 +82,7 @@ static int hear(void *arg)
 	return 0;
 }
 
-TEST_WITH(what_a_bridge_brings_in_is_heard_on_other_machines, start, end)
+TEST_WITH(inbound_messages_of_a_bridge_reach_other_machines, start, end)
 {
 	pid_t p[3];
 
@@ -93,7 +93,7 @@ TEST_WITH(what_a_bridge_brings_in_is_heard_on_other_machines, start, end)
 	assert_true(machine_says(&m[0], "info " CHANNEL, "from another machine"));
 	AWAIT(machine_says(&m[0], "bridge info link", "  " CHANNEL " <- " CHANNEL ", sim/Ultrasonic\n"));
 	assert_false(machine_says(&m[1], "bridge info link", "  " CHANNEL " <- "));
-	/* here it goes to the link alone; there it is like all that comes from another machine */
+	/* here it is sent to the link alone; there it is like any message of another machine */
 	assert_int_equal(machine_bridge(&m[1], "in", "attempted"), 0);
 	assert_int_equal(machine_bridge(&m[1], "count", "attempted"), 0);
 	assert_true(machine_bridge(&m[1], "link", "attempted") >= 100);

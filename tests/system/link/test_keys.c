@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys of a link: who has them takes part, with all that a link does, and nobody else; what is sent cannot be read. Thread: the test's. */
+/*
+ * Keys of a link: only machines with the keys take part, in all functions of a link, and the traffic cannot be read.
+ * Thread: the test's.
+ */
 #include "traffic.h"
 
 #include <arpa/inet.h>
@@ -120,7 +123,7 @@ static void exchange(const char *channel, uint32_t width, uint32_t height, unsig
 	t = NULL;
 }
 
-TEST_WITH(two_with_keys_exchange_channels, start, end)
+TEST_WITH(two_machines_with_keys_exchange_channels, start, end)
 {
 	make_two();
 	begin(0, true);
@@ -155,7 +158,7 @@ static int serve(void *arg)
 	return 0;
 }
 
-TEST_WITH(two_with_keys_call_services, start, end)
+TEST_WITH(two_machines_with_keys_call_services, start, end)
 {
 	pid_t server;
 
@@ -178,7 +181,7 @@ static int64_t sim_ns(unsigned i)
 	return v;
 }
 
-TEST_WITH(two_with_keys_share_steps, start, end)
+TEST_WITH(two_machines_with_keys_share_steps, start, end)
 {
 	make_two();
 	machine_simd_start(&m[0],
@@ -205,7 +208,7 @@ static void is_kept_out(const char *why)
 	finish(sender, 0);
 }
 
-TEST_WITH(who_has_no_keys_is_kept_out, start, end)
+TEST_WITH(a_machine_without_keys_is_kept_out, start, end)
 {
 	make_two();
 	begin(0, true);
@@ -229,7 +232,7 @@ TEST_WITH(keys_of_another_authority_are_kept_out, start, end)
 	is_kept_out("machine b was seen, and cannot link: it has no keys of the authority in /tmp/keys");
 }
 
-/* ---- who speaks as another ---- */
+/* ---- a machine that claims another name ---- */
 
 /* With the keys of machine b. */
 static dds_entity_t join(void)
@@ -300,7 +303,7 @@ static int speak_as_c(void *arg)
 	return 0;
 }
 
-TEST_WITH(nobody_speaks_as_another, start, end)
+TEST_WITH(a_machine_cannot_use_the_name_of_another, start, end)
 {
 	pid_t liar;
 
@@ -359,18 +362,18 @@ static bool is_readable(bool keys)
 	return found;
 }
 
-TEST_WITH(with_keys_nothing_can_be_read, start, end)
+TEST_WITH(with_keys_traffic_is_unreadable, start, end)
 {
 	assert_false(is_readable(true));
 }
 
-/* So that the test above sees something. */
-TEST_WITH(without_keys_all_can_be_read, start, end)
+/* Shows that the check of the test above can detect plain text. */
+TEST_WITH(without_keys_traffic_is_readable, start, end)
 {
 	assert_true(is_readable(false));
 }
 
-/* ---- what is refused ---- */
+/* ---- refused keys ---- */
 
 static void change(const char *command)
 {
@@ -392,7 +395,7 @@ static int64_t days_ago(int days)
 	return real_now_ns() - days * DAY_NS;
 }
 
-TEST_WITH(keys_that_are_not_right_are_refused_by_name, start, end)
+TEST_WITH(invalid_keys_are_refused_with_the_file_name, start, end)
 {
 	make("/tmp/old", "a", 1, days_ago(3));
 	give(&m[0], "/tmp/old", "a");

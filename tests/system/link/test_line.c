@@ -127,7 +127,7 @@ static bool is_silent(unsigned messages, uint64_t bytes)
 }
 
 /* The subscriber that leaves ends the traffic. */
-TEST_FULL_WITH(the_last_subscriber_ends_it, start, end)
+TEST_FULL_WITH(traffic_ends_with_the_last_subscriber, start, end)
 {
 	const uint64_t image = 64 * 48 * 3;
 	struct traffic *reading;
@@ -146,8 +146,8 @@ TEST_FULL_WITH(the_last_subscriber_ends_it, start, end)
 	finish(sender, 0);
 }
 
-/* Bridges of the other machine count as subscribers, and get what comes. */
-TEST_WITH(bridges_over_there_get_it, start_with_bridge, end)
+/* Bridges of the other machine count as subscribers, and get the messages. */
+TEST_WITH(bridges_on_the_other_machine_get_the_messages, start_with_bridge, end)
 {
 	pid_t sender;
 
@@ -159,8 +159,10 @@ TEST_WITH(bridges_over_there_get_it, start_with_bridge, end)
 	finish(sender, 0);
 }
 
-/* The callback says true when the subscriber of the other machine has it, and false when that is gone. */
-TEST_FULL_WITH(messages_are_confirmed_from_over_there, start_confirming, end)
+/*
+ * The callback gets true once the subscriber of the other machine has the message, and false when that one has exited.
+ */
+TEST_FULL_WITH(messages_are_confirmed_by_the_other_machine, start_confirming, end)
 {
 	pid_t sender, reader;
 	uint64_t ok;
@@ -178,8 +180,8 @@ TEST_FULL_WITH(messages_are_confirmed_from_over_there, start_confirming, end)
 	finish(sender, reader);
 }
 
-/* The last message of a channel that is kept is there for who comes later, once, and for the next one as well. */
-TEST_FULL_WITH(what_is_kept_comes_later, start, end)
+/* The last message of a latched channel reaches each late subscriber, once. */
+TEST_FULL_WITH(a_latched_message_reaches_late_subscribers, start, end)
 {
 	pid_t sender, reader, next;
 
@@ -199,7 +201,7 @@ TEST_FULL_WITH(what_is_kept_comes_later, start, end)
 	reader = machine_fork(&m[1], traffic_read, t);
 	AWAIT(atomic_load(&t->reader[1].received) >= 1);
 	AWAIT(machine_logged_times(&m[1], "/car/tf_static: first subscriber connected") == 2);
-	t->first = 2; /* what had come twice would be there before the next one */
+	t->first = 2; /* a duplicate would be there before the next one */
 	next = machine_fork(&m[0], traffic_send, t);
 	AWAIT(atomic_load(&t->reader[1].newest) == 2);
 	assert_int_equal(atomic_load(&t->reader[1].received), 2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a network does to two machines: loss, reorder, partition; and what their own ends do. */
+/* Effects of a network on two machines: loss, reorder, partition; and restarts of their own ends. */
 #include "traffic.h"
 
 #define MS INT64_C(1000000)
@@ -16,7 +16,7 @@ static int start_with(const char *options)
 	return 0;
 }
 
-/* Whoever is silent is gone soon. */
+/* A silent machine counts as lost soon. */
 static int start(void **state)
 {
 	(void)state;

@@ -21,10 +21,10 @@
 TEST_PROCESSES()
 
 /*
- * b is cut off again and again, each time a little later in the step, for as long as several tries of everything take: not as long as a
- * machine's lease, so nobody is gone.
+ * b is cut off again and again, each time a little later in the step, for as long as several retries take: shorter than
+ * a machine's lease, so that no machine counts as lost.
  */
-TEST_WITH(what_is_lost_of_an_exchange_comes_when_the_network_is_back, NULL, steps_end)
+TEST_WITH(messages_of_an_exchange_lost_in_a_partition_arrive_later, NULL, steps_end)
 {
 	pid_t pid[HOSTS];
 
@@ -61,7 +61,7 @@ static void part_in_turn(unsigned k, bool gone_first)
 	steps_run(0, &host[0], 2, 0);
 }
 
-TEST_WITH(a_machine_that_was_gone_goes_on_where_it_was, NULL, steps_end)
+TEST_WITH(a_machine_that_was_unreachable_continues_where_it_was, NULL, steps_end)
 {
 	pid_t pid[HOSTS];
 
@@ -90,7 +90,7 @@ static pid_t cut_off_in_turn(unsigned k)
 
 #define LATE "lock-step: machine b has not answered its step for"
 
-TEST_WITH(who_is_late_is_named_and_waited_for, NULL, steps_end)
+TEST_WITH(with_late_warn_a_late_machine_is_named_and_waited_for, NULL, steps_end)
 {
 	pid_t pid[HOSTS], step;
 	unsigned before;
@@ -116,7 +116,7 @@ static bool both_lag(unsigned turn, unsigned of, unsigned turns)
 }
 
 /* The others go on without b, which ends its step alone, and takes part again when it can be reached. */
-TEST_WITH(who_is_late_is_out_and_joins_again, NULL, steps_end)
+TEST_WITH(with_late_drop_a_late_machine_is_dropped_and_joins_again, NULL, steps_end)
 {
 	pid_t pid[HOSTS], step;
 	unsigned k;
@@ -135,7 +135,10 @@ TEST_WITH(who_is_late_is_out_and_joins_again, NULL, steps_end)
 	switch_heal(net);
 	AWAIT(machine_logged_times(&host[1], "lock-step: takes part from step") >= 2);
 	assert_true(machine_logged(&host[1], "lock-step: no longer in the steps of machine a"));
-	/* what b published in the step that it ended alone may still come, late: until then two turns' messages are mixed */
+	/*
+	 * messages that b published in the step that it ended alone may still arrive, late: until then two turns'
+	 * messages are mixed
+	 */
 	for (k = 6; k < 8 || !both_lag(k - 1, 1, 3); k++) {
 		assert_true(k < TURNS - 1);
 		pace_us(k * 10000); /* on a slow machine too it comes before the turns are used up */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Services over machines: each request has one answer, whatever dies. */
+/* Services over machines: each request has exactly one answer, whichever process dies. */
 #include "traffic.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static int start(void **state)
 	return start_with(MACHINE_NEVER_LATE);
 }
 
-/* Whoever is silent is gone soon. */
+/* A silent machine counts as lost soon. */
 static int start_mortal(void **state)
 {
 	(void)state;
@@ -162,8 +162,8 @@ TEST_WITH(a_service_is_called_from_another_machine, start, end)
 	AWAIT(!machine_says(&m[1], "service list", "/lamp"));
 }
 
-/* It has taken a request and dies: its machine answers for it. */
-TEST_WITH(a_service_that_dies_is_answered_for, start, end)
+/* The provider has taken a request and dies: its machine answers instead. */
+TEST_WITH(calls_end_when_a_remote_service_dies, start, end)
 {
 	pid_t server = machine_fork(&m[0], serve, NULL), caller;
 
@@ -179,7 +179,7 @@ TEST_WITH(a_service_that_dies_is_answered_for, start, end)
 }
 
 /* Its whole machine is gone: ours answers, when the lease is over. */
-TEST_WITH(a_machine_that_dies_is_answered_for, start_mortal, end)
+TEST_WITH(calls_end_when_a_remote_machine_dies, start_mortal, end)
 {
 	pid_t server = machine_fork(&m[0], serve, NULL), caller;
 

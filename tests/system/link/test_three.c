@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Three machines, each of which takes and gives all: nothing goes round, and nobody gets anything twice. */
+/* Three machines, each of which sends to and receives from all: no message goes in a circle, and none arrives twice. */
 #include "traffic.h"
 
 #include <sim/msg/Vector3.h>
@@ -32,7 +32,7 @@ static int end(void **state)
 
 TEST_PROCESSES()
 
-TEST_WITH(nothing_goes_round, start, end)
+TEST_WITH(no_message_travels_in_a_circle, start, end)
 {
 	pid_t p[4];
 
@@ -73,7 +73,7 @@ static int advertise(void *arg)
 }
 
 /* Two manifests that arrive while the link of a third machine is stopped: it reads both. */
-TEST_WITH(who_looks_late_hears_all, start, end)
+TEST_WITH(manifests_that_arrive_while_a_link_is_stopped_are_all_read, start, end)
 {
 	static char of_a[] = "/of_a", of_c[] = "/of_c";
 	pid_t link;
@@ -93,7 +93,7 @@ TEST_WITH(who_looks_late_hears_all, start, end)
 }
 
 /* Two machines publish one channel: the third one gets both. */
-TEST_WITH(two_may_publish_one_channel, start, end)
+TEST_WITH(two_machines_may_publish_one_channel, start, end)
 {
 	pid_t p[3];
 	uint64_t a, b;

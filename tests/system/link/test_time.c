@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time of several machines: one gives it, the others follow; what is done there holds for all. Thread: the test's. */
+/*
+ * Time of several machines: one is the time host, the others follow; pause, step and scale apply to all. Thread: the
+ * test's.
+ */
 #include "traffic.h"
 
 #include <jansson.h>
@@ -48,7 +51,7 @@ static int start_two(void **state)
 	return 0;
 }
 
-/* Whoever is silent is lost soon. */
+/* A silent machine counts as lost soon. */
 static int start_mortal(void **state)
 {
 	(void)state;
@@ -111,7 +114,7 @@ static void is_within_the_bound(void)
 
 #define FOLLOWS() AWAIT(machine_says(&m[1], "clock status", "off the time host's"))
 
-TEST_WITH(pause_step_and_scale_hold_for_the_other, start_two, end)
+TEST_WITH(pause_step_and_scale_hold_for_the_follower, start_two, end)
 {
 	FOLLOWS();
 	assert_true(machine_says(&m[1], "clock status", "follows the time host"));
@@ -149,10 +152,11 @@ static bool both_slept(const pid_t link[2])
 }
 
 /*
- * What they measure and say takes some hundredths of a CPU, also on a slow machine. A machine that stood may have put that down to them, so
- * it is looked at again; one that spins always takes all that it gets.
+ * Measuring and reporting takes some hundredths of a CPU, also on a slow machine. A machine that was stopped may have
+ * charged that time to the links, so the test measures again; a link that spins always takes all the CPU time that it
+ * gets.
  */
-TEST_WITH(links_sleep_between_what_they_say, start_two, end)
+TEST_WITH(links_use_little_cpu_between_messages, start_two, end)
 {
 	pid_t link[2];
 
@@ -162,7 +166,7 @@ TEST_WITH(links_sleep_between_what_they_say, start_two, end)
 	AWAIT(both_slept(link));
 }
 
-TEST_WITH(a_time_host_that_is_lost_holds_time, start_mortal, end)
+TEST_WITH(a_lost_time_host_stops_time, start_mortal, end)
 {
 	FOLLOWS();
 	assert_ok(switch_partition(net, 1u << 1, 0, INT64_MAX));
@@ -212,8 +216,8 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* 1 ms each way. What is stated is asked again and again, as it is known better while we look: the largest one holds. */
-TEST_WITH(clocks_agree_within_what_is_stated, start_two, end)
+/* 1 ms each way. The stated bound is read again and again, as it gets tighter meanwhile: the largest one holds. */
+TEST_WITH(clocks_agree_within_the_stated_bound, start_two, end)
 {
 	static const struct switch_rules slow = { .delay_dur_ns = NS_PER_MS };
 	static int64_t all[60000];
@@ -247,7 +251,7 @@ TEST_WITH(clocks_agree_within_what_is_stated, start_two, end)
 
 #define STEPS 20
 
-/* A participant: what it was granted. In memory that all share. */
+/* A participant's grants. In memory that all share. */
 struct turns {
 	unsigned number; /* of the participant: its name, and its channel */
 	_Atomic unsigned n;
@@ -328,7 +332,7 @@ static void step(unsigned k)
 }
 
 /* When the command returns, all have had it: once, by the same amount, at the same time. */
-TEST_WITH(a_step_is_one_of_all_machines, start_lockstep, end)
+TEST_WITH(a_step_covers_all_machines, start_lockstep, end)
 {
 	pid_t part[3];
 
@@ -456,7 +460,7 @@ TEST_WITH(a_follower_publishes_the_clock_of_the_time_host, NULL, end)
 	bridge_had(host_sim_ns());
 }
 
-TEST_WITH(in_lockstep_too, NULL, end)
+TEST_WITH(a_follower_publishes_the_clock_of_the_time_host_in_lockstep, NULL, end)
 {
 	start(2);
 	begin_with_clock("\"time\":\"give\",\"lockstep\":true" MACHINE_NEVER_LATE);
@@ -545,7 +549,7 @@ static char *log_text(const struct machine *of, unsigned number, size_t *ret_len
 	return text;
 }
 
-TEST_WITH(logs_are_those_of_one_machine_byte_for_byte, start_logging, end)
+TEST_WITH(logs_of_three_machines_equal_those_of_one_byte_for_byte, start_logging, end)
 {
 	const struct machine *const each[LOGS] = { &m[0], &m[1], &m[2] }, *const one[LOGS] = { &m[LOGS], &m[LOGS],
 											       &m[LOGS] };
@@ -663,12 +667,12 @@ static void reload(const char *options)
 	munmap(e, sizeof(*e));
 }
 
-TEST_WITH(a_scene_that_is_loaded_again_is_so_for_all, NULL, end)
+TEST_WITH(a_scene_reload_reaches_all_machines, NULL, end)
 {
 	reload("\"time\":\"give\"" MACHINE_NEVER_LATE);
 }
 
-TEST_WITH(in_lockstep_it_is_so_too, NULL, end)
+TEST_WITH(a_scene_reload_reaches_all_machines_in_lockstep, NULL, end)
 {
 	reload("\"time\":\"give\",\"lockstep\":true" MACHINE_NEVER_LATE);
 }

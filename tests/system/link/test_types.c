@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What does not fit: another type under the same name, and what a rig does not allow. */
+/* Mismatches: another type under the same name, and channels that a rig does not allow. */
 #include "traffic.h"
 
 #include <sim/msg/Imu.h>
@@ -23,7 +23,7 @@ static void start_simds(const char *extra)
 		machine_simd_start(&m[i], machine_conf(&m[i], 2, i == 1 ? extra : "", ""));
 }
 
-/* Parted before there is anybody: how much of each other they had seen else is a matter of luck. */
+/* Cut off before they start: otherwise it would be random how much of each other they had seen. */
 static int start_parted(void **state)
 {
 	(void)state;
@@ -59,7 +59,7 @@ static int start_closed(void **state)
 
 TEST_PROCESSES()
 
-/* Somebody here publishes an Imu under the name that is an Image there. */
+/* A client here publishes an Imu under the name of an Image there. */
 static int publish_imu(void *arg)
 {
 	struct traffic *k = arg;
@@ -95,8 +95,11 @@ TEST_WITH(another_type_is_refused_by_name, start_parted, end)
 	assert_int_equal(machine_wait(imu), 0);
 }
 
-/* What was refused is no reason to keep silent of a channel of our own under that name, also while nothing is published on it. */
-TEST_WITH(our_own_of_another_type_is_announced, start_closed, end)
+/*
+ * A refused import does not keep a channel of our own under that name from being announced, also while the channel is
+ * silent.
+ */
+TEST_WITH(a_local_channel_of_another_type_is_announced, start_closed, end)
 {
 	pid_t imu, sender;
 
@@ -110,7 +113,7 @@ TEST_WITH(our_own_of_another_type_is_announced, start_closed, end)
 	assert_int_equal(machine_wait(imu), 0);
 }
 
-TEST_WITH(patterns_say_what_comes_in, start_importing_little, end)
+TEST_WITH(patterns_select_the_inbound_channels, start_importing_little, end)
 {
 	struct traffic *raw = traffic_new("/lidar/raw", 16, 16), *camera = traffic_new("/camera", 16, 16);
 	pid_t p[3];
@@ -145,8 +148,8 @@ TEST_WITH(an_insecure_network_is_refused, NULL, end)
 	machine_simd_stop(&m[0]);
 }
 
-/* Who is not listed as a peer is not heard, whatever it sends. */
-TEST_WITH(strangers_are_not_heard, NULL, end)
+/* Messages of a machine that is not listed as a peer are ignored. */
+TEST_WITH(machines_not_listed_as_peers_are_ignored, NULL, end)
 {
 	char conf[2048], *peers;
 

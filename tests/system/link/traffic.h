@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What machines send each other in tests: images whose bytes tell their number, and who sends and who reads them. */
+/* Traffic between machines in tests: images whose bytes contain their number, with their publishers and readers. */
 #ifndef TRAFFIC_H
 #define TRAFFIC_H
 

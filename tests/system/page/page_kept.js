@@ -27,7 +27,7 @@ module.exports = ({ assert, json, text, number, is }) => {
   }
 
   return {
-    async names_with_markup_stay_text(stack) {
+    async names_with_markup_are_shown_as_text(stack) {
       const page = await stack.open("#raw?topic=/text"), clean = async (where) => assert.deepStrictEqual(await page.evaluate(injected), [], where);
       await page.waitFor(`${text('li[data-path=".data"]')}.includes(${json(`${MARKUP}</script><script>injected=2</script>`)})`);
       await clean("raw, a string");
@@ -68,7 +68,7 @@ module.exports = ({ assert, json, text, number, is }) => {
       stack.fine(page);
     },
 
-    async the_page_comes_back(stack) {
+    async the_page_reconnects(stack) {
       const scene = await stack.open("#3d"), table = await stack.open("#overview");
       const pages = [scene, table], state = (s) => `document.documentElement.dataset.state ${s}`;
       const flows = async () => {

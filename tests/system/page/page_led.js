@@ -14,7 +14,7 @@ module.exports = ({ assert, json, text, number, is }) => {
   }
 
   return {
-    async the_clock_is_led_with_the_token(stack) {
+    async with_the_token_the_clock_can_be_controlled(stack) {
       const page = await stack.open("#overview");
       await page.waitFor(`${is("html", "dataset.control")} === "true" && ${state("running")}`);
       assert.strictEqual(await page.evaluate(is("#clock-step", "disabled")), true); // time runs
@@ -50,7 +50,7 @@ module.exports = ({ assert, json, text, number, is }) => {
       stack.fine(page);
     },
 
-    async without_the_token_one_may_only_look(stack) {
+    async without_the_token_access_is_read_only(stack) {
       const page = await stack.open("#bridges", { may: "" });
       await page.waitFor(`${is("html", "dataset.control")} === "false" && ${state("running")}`);
       await page.waitFor(`${is(card("null", "").trim(), "dataset.status")} === "connected"`);
@@ -79,7 +79,7 @@ module.exports = ({ assert, json, text, number, is }) => {
       stack.fine(page);
     },
 
-    async a_bridge_is_sent_elsewhere(stack) {
+    async a_bridge_connection_can_be_changed(stack) {
       const page = await stack.open("#bridges");
       for (const bridge of ["web", "null", "log"]) await page.waitFor(`${is(`article[data-bridge="${bridge}"]`, "dataset.status")} === "connected"`);
       await page.waitFor(`${number(card("null", '[data-counter="sent"]'))} > 10`);

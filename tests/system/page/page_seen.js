@@ -62,7 +62,7 @@ module.exports = ({ assert, json, text, number, is }) => {
   }
 
   return {
-    async the_overview_lists_what_flows(stack) {
+    async the_overview_lists_the_channels(stack) {
       const page = await stack.open("#overview");
       const types = { "/lidar": "sim/PointCloud", "/camera": "sim/Image", "/objects": "sim/Detected3DObjects", "/imu": "sim/Imu", "/text": "sim/String" };
       for (const [channel, type] of Object.entries(types)) {
@@ -95,7 +95,7 @@ module.exports = ({ assert, json, text, number, is }) => {
       stack.fine(page);
     },
 
-    async clouds_and_objects_are_where_they_are(stack) {
+    async clouds_and_objects_are_at_their_positions(stack) {
       const page = await stack.open("#3d?grid=0&frames=0&ego=0&labels=0&colour=flat&size=3&hide=/objects");
       await page.waitFor(`${info("/lidar")} === "1701 points" && ${text("#scene-status")}.startsWith("map,")`);
       await page.key("t");
@@ -159,7 +159,7 @@ module.exports = ({ assert, json, text, number, is }) => {
       stack.fine(page);
     },
 
-    async a_plot_draws_what_comes(stack) {
+    async a_plot_draws_the_samples(stack) {
       const page = await stack.open("#plot"), row = 'li[data-series="/imu linear_acceleration.x"]';
       await page.waitFor("[...document.querySelector('#plot-topic').options].some((o) => o.value === '/imu')");
       await choose(page, "#plot-topic", "/imu");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What doctor says of drivers: of those that are there, of none, of broken ones. */
+/* The output of doctor about graphics drivers: present, missing, broken. */
 #include "stack.h"
 
 #include <jansson.h>
@@ -27,7 +27,7 @@ static const char *finding(const char *part, const char *result)
 	return text;
 }
 
-TEST(it_names_the_device_of_vulkan_and_says_that_it_writes_slots)
+TEST(the_vulkan_device_is_named_with_its_way_to_write_slots)
 {
 	char told[600];
 
@@ -39,14 +39,14 @@ TEST(it_names_the_device_of_vulkan_and_says_that_it_writes_slots)
 		assert_non_null(strstr(told, ": writes slots itself"));
 }
 
-TEST(it_names_who_draws_opengl_es)
+TEST(the_opengl_es_renderer_is_named)
 {
 	if (sim_readback_probe(SIM_READBACK_GLES) < 0)
 		skip();
 	assert_non_null(strstr(finding("gles: ", "ok"), "reads into slots itself"));
 }
 
-TEST(without_drivers_it_says_what_to_install)
+TEST(without_drivers_the_report_says_what_to_install)
 {
 	setenv("VK_ICD_FILENAMES", "/nowhere/at/all.json", 1);
 	setenv("__EGL_VENDOR_LIBRARY_FILENAMES", "/nowhere/at/all.json", 1);
@@ -78,7 +78,7 @@ static bool has_loader(void)
 	       !strstr(sim_readback_why(), "libvulkan.so.1: cannot open");
 }
 
-TEST(a_driver_that_crashes_takes_nobody_along)
+TEST(a_driver_that_crashes_does_not_end_the_program)
 {
 	if (!has_loader())
 		skip();
@@ -87,7 +87,7 @@ TEST(a_driver_that_crashes_takes_nobody_along)
 	unsetenv("VK_ICD_FILENAMES");
 }
 
-TEST(a_driver_that_hangs_is_given_up)
+TEST(a_driver_that_hangs_is_abandoned)
 {
 	if (!has_loader())
 		skip();

@@ -54,7 +54,7 @@ static void receive(FILE *out)
 	sim_disconnect(c);
 }
 
-/* Clients in processes of their own, with whose end all that they have of the data plane goes. */
+/* Clients in processes of their own: their mappings of the data plane are released when they exit. */
 static void run(enum sim_readback_backend backend, const char *command)
 {
 	int go[2];
@@ -85,12 +85,12 @@ static void run(enum sim_readback_backend backend, const char *command)
 	stack_stop(simd);
 }
 
-TEST_WITH(a_camera_of_opengl_es, NULL, stack_sweep)
+TEST_WITH(the_example_camera_runs_with_opengl_es, NULL, stack_sweep)
 {
 	run(SIM_READBACK_GLES, CAMERAS "camera_gles 15");
 }
 
-TEST_WITH(a_camera_of_vulkan, NULL, stack_sweep)
+TEST_WITH(the_example_camera_runs_with_vulkan, NULL, stack_sweep)
 {
 	run(SIM_READBACK_VULKAN, CAMERAS "camera_vulkan 15");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * OpenGL ES without a GPU, by Mesa's llvmpipe on no surface: pictures of one's own, read into memory and into slots. The lower half
- * is of another colour than the upper one, so that the order of rows shows.
+ * OpenGL ES without a GPU, by Mesa's llvmpipe without a surface: images that the test draws, read into memory and into
+ * slots. The lower half has another colour than the upper one, so that the order of rows shows.
  */
 #include "gpu.h"
 #include "stack.h"
@@ -198,12 +198,12 @@ static void pictures(bool desktop)
 	context_destroy();
 }
 
-TEST(pictures_into_memory)
+TEST(pictures_of_opengl_es_are_read_into_memory)
 {
 	pictures(false);
 }
 
-TEST(pictures_of_opengl_into_memory)
+TEST(pictures_of_opengl_are_read_into_memory)
 {
 	pictures(true);
 }
@@ -233,7 +233,7 @@ TEST(opengl_reads_in_other_formats)
 	context_destroy();
 }
 
-TEST(flipped_and_exchanged_in_one_copy)
+TEST(a_picture_is_flipped_and_swapped_in_one_copy)
 {
 	struct sim_readback_options o = options();
 
@@ -249,7 +249,7 @@ TEST(flipped_and_exchanged_in_one_copy)
 	context_destroy();
 }
 
-TEST(what_is_refused)
+TEST(invalid_options_and_sources_are_refused)
 {
 	struct sim_readback_options o = options();
 	struct sim_readback_source s;
@@ -289,7 +289,7 @@ TEST(what_is_refused)
 	context_destroy();
 }
 
-TEST(cancelled_ones_are_not_read)
+TEST(cancelled_requests_are_not_read)
 {
 	struct sim_readback_options o = options();
 	struct sim_readback_source s = picture(0, memory[0]);
@@ -351,8 +351,8 @@ static void use_slots(void)
 	context_destroy();
 }
 
-/* In a process of its own, with whose end all that it has of the data plane goes. */
-TEST_WITH(pictures_into_slots, NULL, stack_sweep)
+/* In a process of its own: its mappings of the data plane are released when it exits. */
+TEST_WITH(pictures_are_read_into_slots, NULL, stack_sweep)
 {
 	pid_t simd, pid;
 

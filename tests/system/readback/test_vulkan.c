@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Vulkan without a GPU: the device writes slots and registered memory itself; a driver that refuses, and one that loses its
- * device, are played by functions put before lavapipe's.
+ * Vulkan without a GPU: the device writes slots and registered memory itself; functions in front of lavapipe's play a
+ * driver that refuses, and one that loses its device.
  */
 #include "gpu.h"
 #include "stack.h"
@@ -93,7 +93,7 @@ static uint8_t *region(size_t size)
 	return m;
 }
 
-/* One cleared image, whatever comes between; the copies that it took. */
+/* One cleared image, whatever happens between; returns the number of copies. */
 static unsigned read_one(void *memory, const uint8_t rgba[4], const uint8_t expected[4])
 {
 	struct sim_readback_source s = image(memory);
@@ -142,7 +142,7 @@ TEST(registered_memory_is_written_by_the_device)
 	munmap(m, 1 << 20);
 }
 
-TEST(what_the_device_cannot_do_is_one_copy)
+TEST(requests_that_the_device_cannot_write_take_one_copy)
 {
 	uint8_t *m = region(1 << 20);
 	static uint32_t elsewhere[SIZE / 4];
@@ -175,7 +175,7 @@ TEST(what_the_device_cannot_do_is_one_copy)
 	munmap(m, 1 << 20);
 }
 
-TEST(buffers_with_offset_and_pitches)
+TEST(buffers_may_have_offset_and_pitches)
 {
 	const uint32_t pitches[] = { 0, 100 };
 	uint8_t *m = region(1 << 20);
@@ -212,7 +212,7 @@ TEST(buffers_with_offset_and_pitches)
 	munmap(m, 1 << 20);
 }
 
-TEST(sources_that_are_refused)
+TEST(invalid_sources_are_refused)
 {
 	uint8_t *m = region(1 << 20);
 	struct sim_readback_options o = options();
@@ -280,7 +280,7 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL instance_call(VkInstance i, cons
 							: vkGetInstanceProcAddr(i, name);
 }
 
-TEST(a_driver_that_refuses_the_memory)
+TEST(a_driver_that_refuses_the_memory_is_survived)
 {
 	uint8_t *m = region(1 << 20);
 	struct sim_readback_options o = options();
@@ -305,7 +305,7 @@ TEST(a_driver_that_refuses_the_memory)
 	munmap(m, 1 << 20);
 }
 
-TEST(a_device_that_is_lost)
+TEST(a_lost_device_is_reported)
 {
 	uint8_t *m = region(1 << 20);
 	struct sim_readback_options o = options();
@@ -396,7 +396,7 @@ static void use_slots(void)
 	assert_int_equal(n.completed, 50);
 	assert_int_equal(n.copies, 0);
 	assert_int_equal(n.imports, 1);
-	/* another data plane: what was imported is another segment's */
+	/* another data plane: imported memory belongs to another segment */
 	kill(stack_roudi(), SIGKILL);
 	AWAIT((sim_readback_get_counters(rb, &n), n.imports == 2) || (start_and_drain(), false));
 	AWAIT(sim_publisher_has_subscribers(pub));
@@ -409,7 +409,7 @@ static void use_slots(void)
 	gpu_finish(&gpu);
 }
 
-/* In a process of its own, with whose end all that it has of the data plane goes. */
+/* In a process of its own: its mappings of the data plane are released when it exits. */
 TEST_WITH(slots_are_written_by_the_device, NULL, stack_sweep)
 {
 	pid_t simd, pid;

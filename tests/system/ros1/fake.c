@@ -154,7 +154,7 @@ int fake_accept(int fd)
 	return c;
 }
 
-/* key NULL: no more than who it is and what it sends. */
+/* key NULL: only its name and type. */
 static void welcome(int fd, const char *md5, const char *type, const char *key, const char *value)
 {
 	struct tcpros_writer w = { .data = NULL };
@@ -361,7 +361,7 @@ void fake_master_forget(struct fake_master *m)
 	pthread_mutex_unlock(&m->lock);
 }
 
-/* The request goes out; what comes is read until it is whole. */
+/* Sends the request; reads until the answer is complete. */
 static struct xmlrpc_doc *call(int fd, const struct xmlrpc_writer *w)
 {
 	static _Thread_local char data[1 << 17];

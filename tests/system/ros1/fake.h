@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The other sides of a ROS 1 node, as the tests play them: a master that can misbehave, and a subscriber on a bare socket. What goes
- * wrong aborts, with a sentence.
+ * The other sides of a ROS 1 node, as the tests play them: a master that can misbehave, and a subscriber on a bare
+ * socket. An error aborts, with an error text.
  */
 #ifndef FAKE_H
 #define FAKE_H
@@ -45,7 +45,7 @@ void fake_master_start(struct fake_master *m, unsigned port);
 void fake_master_stop(struct fake_master *m);
 /* How often it was called so; topic "": any. */
 unsigned fake_master_calls(struct fake_master *m, const char *method, const char *topic);
-/* Nobody is registered any more, and the calls so far are forgotten: as if it were a new one. */
+/* No node is registered any more, and the calls so far are forgotten: as a new master. */
 void fake_master_forget(struct fake_master *m);
 
 /* A call to the node, whose answer is [code, text, value]; params: a writer that has begun. returns the response. */
@@ -53,11 +53,11 @@ struct xmlrpc_doc *fake_ask(struct fake_master *m, struct xmlrpc_writer *w);
 /* The port of TCPROS that it names for a topic. */
 unsigned fake_request_topic(struct fake_master *m, const char *topic);
 
-/* A port on which connections of subscribers come: what accept() takes. */
+/* A port for connections of subscribers, for fake_accept(). */
 int fake_listen(unsigned *ret_port);
-/* The next of them, and a field of what it says first. */
+/* The next of them, and a field of its first header. */
 int fake_accept(int fd);
-/* A publisher's header; simd: who it is of, NULL: nobody. */
+/* A publisher's header; simd: the value of its field "simd", NULL: without. */
 void fake_welcome(int fd, const char *md5, const char *type, const char *simd);
 /* The same with a definition; NULL: without. */
 void fake_introduce(int fd, const char *md5, const char *type, const char *definition);
@@ -70,7 +70,7 @@ void fake_master_update(struct fake_master *m, const char *topic);
 int fake_connect(unsigned port, int room);
 /* The whole of a subscriber's header goes out; the answer is read. */
 void fake_subscribe(int fd, const char *node, const char *topic, const char *md5, const char *type);
-/* The header of one who calls a service; md5 "", key NULL: without. */
+/* The header of a caller of a service; md5 "", key NULL: without. */
 void fake_call(int fd, const char *service, const char *md5, const char *key, const char *value);
 /* The next answer of a service, as fake_message(), and whether it is one. */
 uint8_t *fake_answer(int fd, uint8_t *ret_ok, uint32_t *ret_len);

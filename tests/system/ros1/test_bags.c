@@ -182,7 +182,7 @@ TEST_FULL(we_read_what_a_killed_rosbag_leaves)
 	read_theirs("none", false);
 }
 
-/* Of Apollo before Cyber RT: what is in it, and a record of Cyber RT that is made of it. */
+/* The contents of a bag of Apollo before Cyber RT, and its conversion to a record of Cyber RT. */
 TEST(a_bag_of_apollo_becomes_a_record)
 {
 	char line[4 * TEST_PATH_MAX], record[TEST_PATH_MAX];

@@ -123,7 +123,7 @@ TEST_WITH(a_service_of_ros_answers, setup, teardown)
 	expect_request(fd, false);
 	reply(fd, "");
 	expect("");
-	close(fd); /* who serves it has started again */
+	close(fd); /* the provider has restarted */
 	ask(true);
 	fd = server();
 	expect_request(fd, true);
@@ -136,7 +136,7 @@ TEST_WITH(a_service_of_ros_answers, setup, teardown)
 	close(fd);
 }
 
-TEST_WITH(there_may_be_none, setup, teardown)
+TEST_WITH(a_missing_or_malformed_service_is_an_error, setup, teardown)
 {
 	char service[64];
 
@@ -162,8 +162,8 @@ TEST_WITH(there_may_be_none, setup, teardown)
 	b = host_create(&h);
 }
 
-/* Each is an error with a sentence, and the next one is asked on a new connection. */
-TEST_WITH(nodes_that_serve_what_they_must_not, setup, teardown)
+/* Each fails with an error text, and the next call opens a new connection. */
+TEST_WITH(malformed_answers_of_nodes_are_errors, setup, teardown)
 {
 	int fd;
 
@@ -211,7 +211,7 @@ TEST_WITH(nodes_that_serve_what_they_must_not, setup, teardown)
 }
 
 /* By its .srv file: the md5 sum is that of the definition. */
-TEST(a_type_of_ones_own)
+TEST(a_user_defined_service_type_is_called)
 {
 	static const char *const own[] = {
 		"call",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ROS' own programs see of the node: rosmaster, rospy, rostopic, rosservice and rosnode, as Debian packages them. What they get is compared;
- * how fast they are is not.
+ * The node as ROS' own programs see it: rosmaster, rospy, rostopic, rosservice and rosnode, as Debian packages them.
+ * Their results are compared, not their speed.
  */
 #include "support/test.h"
 
@@ -50,7 +50,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* ---- what they see ---- */
+/* ---- the view of ROS' programs ---- */
 
 static void publish_text(struct sim_bridge_topic *t, const char *text)
 {
@@ -96,7 +96,7 @@ TEST_WITH(rospy_gets_what_is_sent, setup, teardown)
 	h.ops->close(b, u);
 }
 
-TEST_WITH(the_tools_of_ros_see_it, setup, teardown)
+TEST_WITH(rostopic_and_rosnode_see_the_bridge, setup, teardown)
 {
 	struct sim_bridge_topic *t;
 	FILE *f;
@@ -123,7 +123,7 @@ TEST_WITH(the_tools_of_ros_see_it, setup, teardown)
 	h.ops->close(b, t);
 }
 
-TEST_FULL_WITH(rostopic_pub_comes_in, setup, teardown)
+TEST_FULL_WITH(messages_of_rostopic_pub_reach_the_channel, setup, teardown)
 {
 	struct host_in in;
 
@@ -135,7 +135,7 @@ TEST_FULL_WITH(rostopic_pub_comes_in, setup, teardown)
 	AWAIT(!strstr(ros_output("rosnode info /simd", NULL), "inbound"));
 }
 
-/* As it came in, to one who has the same definition. */
+/* Unchanged, to a subscriber with the same definition. */
 static void goes_out(const struct host_in *in)
 {
 	struct sim_bridge_topic *t = host_open(&h, b, "/again", h.offered_type, "{}");
@@ -152,8 +152,8 @@ static void goes_out(const struct host_in *in)
 	free(s);
 }
 
-/* A latched message of a type that nobody here has heard of: its definition comes with it, and goes out with it. */
-TEST_WITH(rospy_defines_what_comes_in, setup, teardown)
+/* A latched message of a type unknown here: its definition arrives and is sent with it. */
+TEST_WITH(the_definition_that_rospy_sends_is_used, setup, teardown)
 {
 	FILE *f = ros_begin("exec " THING "talk /thing 2>&1");
 	struct host_in in;
@@ -189,7 +189,7 @@ static bool serve(const char *message)
 	return strcmp(call.type->name, "sim/SetBool") == 0 && sim_SetBoolRequest_from(call.request, call.size)->data;
 }
 
-TEST_WITH(rosservice_calls, setup, teardown)
+TEST_WITH(rosservice_calls_services_of_the_bridge, setup, teardown)
 {
 	FILE *f;
 
@@ -221,7 +221,7 @@ TEST_WITH(rosservice_calls, setup, teardown)
 }
 
 /* A persistent connection, and four threads of one node that call at once. */
-TEST_FULL_WITH(rospy_calls, setup, teardown)
+TEST_FULL_WITH(rospy_calls_services_of_the_bridge, setup, teardown)
 {
 	FILE *f;
 
@@ -257,8 +257,8 @@ static void ask(bool on, int result, const char *text)
 				    text);
 }
 
-/* A node of rospy serves: several requests, one that it fails, and one after it was started again. */
-TEST_FULL_WITH(rospy_serves, setup, teardown)
+/* A rospy node is the server: several requests, one that fails, and one after the node was restarted. */
+TEST_FULL_WITH(the_bridge_calls_services_of_rospy, setup, teardown)
 {
 	FILE *f;
 
@@ -275,7 +275,7 @@ TEST_FULL_WITH(rospy_serves, setup, teardown)
 	ask(true, -ENOENT, "the master knows no node");
 }
 
-TEST_FULL_WITH(a_new_master_knows_it_again, setup, teardown)
+TEST_FULL_WITH(a_new_master_learns_the_node_again, setup, teardown)
 {
 	struct sim_bridge_topic *t;
 
@@ -289,7 +289,7 @@ TEST_FULL_WITH(a_new_master_knows_it_again, setup, teardown)
 	h.ops->close(b, t);
 }
 
-TEST_FULL_WITH(a_second_node_of_its_name_ends_it, setup, teardown)
+TEST_FULL_WITH(a_second_node_with_its_name_ends_the_node, setup, teardown)
 {
 	struct sim_bridge_topic *t;
 	FILE *f;
@@ -305,7 +305,7 @@ TEST_FULL_WITH(a_second_node_of_its_name_ends_it, setup, teardown)
 	h.ops->close(b, t);
 }
 
-TEST_FULL_WITH(it_is_killed_by_name, setup, teardown)
+TEST_FULL_WITH(rosnode_kill_ends_the_node, setup, teardown)
 {
 	struct sim_bridge_topic *t;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What this node publishes, as those who subscribe to it see it: headers, bytes, queues, and what becomes of peers and masters that
- * misbehave. All of it without any part of ROS: test_peers.c has that.
+ * This node's publications as subscribers see them: headers, bytes, queues, and the handling of peers and masters that
+ * misbehave. All without any part of ROS: test_peers.c has that.
  */
 #include "support/test.h"
 
@@ -105,9 +105,9 @@ static int subscriber(unsigned port, const char *topic, const char *md5, const c
 	return fd;
 }
 
-/* ---- what is there ---- */
+/* ---- messages ---- */
 
-TEST_WITH(messages_come_behind_a_header, setup, teardown)
+TEST_WITH(messages_follow_the_connection_header, setup, teardown)
 {
 	struct sim_bridge_topic *t;
 	unsigned port;
@@ -147,7 +147,7 @@ static uint32_t radar_number(int fd)
 }
 
 /* Under Apollo's name, and as a string of ROS: protobuf behind its length. An image stays one of ROS. */
-TEST_WITH(for_apollo_it_is_protobuf, setup, teardown)
+TEST_WITH(apollo_channels_are_sent_as_protobuf, setup, teardown)
 {
 	static const char *const options[] = { "apollo", "true", NULL };
 	struct sim_slot *s = host_slot(sizeof(struct sim_CanBus), "");
@@ -187,7 +187,7 @@ TEST_WITH(for_apollo_it_is_protobuf, setup, teardown)
 	down();
 }
 
-TEST_WITH(who_depends_on_mistakes_has_them, setup, teardown)
+TEST_WITH(compat_reproduces_the_mistakes_of_svl, setup, teardown)
 {
 	static const char *const options[] = { "compat", "svl2021.3", NULL };
 	struct sim_slot *s = host_slot(sim_RadarObjects_size(1), "");
@@ -216,7 +216,7 @@ TEST_WITH(who_depends_on_mistakes_has_them, setup, teardown)
 	down();
 }
 
-TEST_WITH(what_is_latched_comes_to_who_is_late, setup, teardown)
+TEST_WITH(a_latched_message_reaches_a_late_subscriber, setup, teardown)
 {
 	struct sim_bridge_topic *t;
 	unsigned port;
@@ -235,7 +235,7 @@ TEST_WITH(what_is_latched_comes_to_who_is_late, setup, teardown)
 }
 
 /* Two channels, or one as two topics of the same name, are one publication. */
-TEST_WITH(one_name_is_one_publication, setup, teardown)
+TEST_WITH(channels_with_one_topic_name_are_one_publication, setup, teardown)
 {
 	struct sim_bridge_topic *t, *u;
 	unsigned port;
@@ -382,7 +382,7 @@ static void expect_image(int fd, uint32_t number)
 	free(m);
 }
 
-/* It is somebody else's now. */
+/* It is another owner's now. */
 static void goes_back(struct sim_slot **s)
 {
 	memset(sim_slot_body_mut(*s), 0, (*s)->body_size);
@@ -390,8 +390,11 @@ static void goes_back(struct sim_slot **s)
 	*s = NULL;
 }
 
-/* One reads each image, one none: the first misses nothing, every slot is answered for, and then the other has what is newest. */
-TEST_WITH(who_is_slow_delays_nobody, setup, teardown)
+/*
+ * One subscriber reads each image, the other none: the first misses nothing, every slot is answered, and then the other
+ * gets the newest image.
+ */
+TEST_WITH(a_slow_subscriber_delays_no_other, setup, teardown)
 {
 	struct sim_slot *s[IMAGES + 1] = { NULL };
 	struct sim_bridge_topic *t;
@@ -435,7 +438,7 @@ TEST_WITH(who_is_slow_delays_nobody, setup, teardown)
 	down();
 }
 
-TEST_WITH(who_goes_in_the_middle_leaves_nothing_behind, setup, teardown)
+TEST_WITH(a_subscriber_that_leaves_in_the_middle_leaks_nothing, setup, teardown)
 {
 	struct sim_bridge_topic *t;
 	struct sim_slot *s;
@@ -475,7 +478,7 @@ static unsigned lines_with(const char *text)
 	return n;
 }
 
-TEST_WITH(those_who_come_and_go_do_not_fill_the_log, setup, teardown)
+TEST_WITH(subscribers_that_reconnect_often_do_not_fill_the_log, setup, teardown)
 {
 	int64_t start_ms = wait_now_ms();
 	struct sim_bridge_topic *t;
@@ -519,7 +522,7 @@ static void ends(unsigned port, const void *data, size_t n)
 	close(fd);
 }
 
-TEST_WITH(wrong_peers_are_told_why, setup, teardown)
+TEST_WITH(invalid_peers_get_the_reason, setup, teardown)
 {
 	static const uint8_t huge[] = { 0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4 }, odd[] = { 5, 0, 0, 0, 1, 0, 0, 0, 'a' };
 	struct sim_bridge_topic *t;
@@ -572,7 +575,7 @@ static int64_t code_of(const struct xmlrpc_doc *d)
 
 #define SILENT 300 /* more than either port has places */
 
-/* Connections that say nothing stood until their time was over, and nobody else was let in. */
+/* Silent connections used to hold a place until their time-out, and no other client was admitted. */
 TEST_WITH(silent_connections_hold_no_place, setup, teardown)
 {
 	static const char *const begun[] = { "", "POST / HTTP/1.0\r\nContent-Le" };
@@ -601,7 +604,7 @@ TEST_WITH(silent_connections_hold_no_place, setup, teardown)
 	down();
 }
 
-TEST_WITH(the_node_says_who_is_connected, setup, teardown)
+TEST_WITH(the_node_reports_its_connections, setup, teardown)
 {
 	const struct xmlrpc_value *v;
 	struct sim_bridge_topic *t;
@@ -644,7 +647,7 @@ TEST_WITH(the_node_says_who_is_connected, setup, teardown)
 
 /* ---- the master ---- */
 
-TEST_WITH(a_master_that_forgot_us_is_told_again, setup, teardown)
+TEST_WITH(the_node_registers_again_with_a_master_that_forgot_it, setup, teardown)
 {
 	struct sim_bridge_topic *t, *u;
 	int fd;
@@ -666,7 +669,7 @@ TEST_WITH(a_master_that_forgot_us_is_told_again, setup, teardown)
 	down();
 }
 
-TEST_WITH(a_master_may_come_later, setup, NULL)
+TEST_WITH(the_master_may_start_later, setup, NULL)
 {
 	unsigned port = master.port;
 	struct sim_bridge_topic *t;
@@ -682,7 +685,10 @@ TEST_WITH(a_master_may_come_later, setup, NULL)
 	fake_master_stop(&master);
 }
 
-/* Nothing of it hangs the bridge: it ends while its call is open. How long it waits for one that hangs: ../../unit/ros1/test_master.c. */
+/*
+ * A misbehaving master never hangs the bridge: it exits while its call is open. How long it waits for a master that
+ * hangs: ../../unit/ros1/test_master.c.
+ */
 TEST_WITH(a_master_that_misbehaves_is_named, setup, teardown)
 {
 	atomic_store(&master.mode, FAKE_HTML);
@@ -701,7 +707,7 @@ TEST_WITH(a_master_that_misbehaves_is_named, setup, teardown)
 }
 
 /* lookupNode names another node under our name: that is how ROS ends the first of two. */
-TEST_WITH(a_master_with_the_state_of_another_is_left, setup, teardown)
+TEST_WITH(a_master_with_the_state_of_another_is_abandoned, setup, teardown)
 {
 	struct sim_bridge_topic *t;
 
@@ -716,7 +722,7 @@ TEST_WITH(a_master_with_the_state_of_another_is_left, setup, teardown)
 	down();
 }
 
-TEST_WITH(it_is_shut_down_by_name, setup, teardown)
+TEST_WITH(the_shutdown_call_ends_the_node, setup, teardown)
 {
 	struct sim_bridge_topic *t;
 	unsigned port;
@@ -731,7 +737,7 @@ TEST_WITH(it_is_shut_down_by_name, setup, teardown)
 	AWAIT(h.ops->status(b) == SIM_BRIDGE_DISCONNECTED);
 	assert_null(fake_message(fd, &(uint32_t){ 0 }));
 	assert_int_equal(publish_text(t, "to nobody"), 0);
-	/* and again, when it is told so */
+	/* and again, when the master has forgotten it */
 	fake_master_forget(&master);
 	assert_int_equal(h.ops->connect(b, master.uri), 0);
 	AWAIT(fake_master_calls(&master, "registerPublisher", "/chat"));
@@ -740,7 +746,7 @@ TEST_WITH(it_is_shut_down_by_name, setup, teardown)
 	down();
 }
 
-TEST_WITH(time_is_asked_to_be_simulated, setup, teardown)
+TEST_WITH(use_sim_time_is_set_on_request, setup, teardown)
 {
 	static const char *const options[] = { "set_use_sim_time", "true", "node", "car", "namespace", "/rig", NULL };
 
@@ -790,7 +796,7 @@ static void subscribe_is(const char *text, const char *why)
 	host_wait_log(&h, why);
 }
 
-TEST(what_cannot_come_in_is_named)
+TEST(invalid_subscribe_options_are_named)
 {
 	subscribe_is("{\"/a\":{\"channel\":\"/a\"},\"/b\":{\"channel\":\"/b\",\"type\":\"car_msgs/Thing\"}}", "");
 	subscribe_is("{\"/a\":{\"type\":\"car_msgs/Thing\"}}", "\"channel\" is missing");
@@ -807,7 +813,7 @@ TEST(what_cannot_come_in_is_named)
 }
 
 /* Topics both ways, services, and the node itself. */
-TEST_WITH(names_are_what_ros_makes_of_them, setup, teardown)
+TEST_WITH(names_are_resolved_and_remapped_as_in_ros, setup, teardown)
 {
 	static const char *const options[] = {
 		"remap", "[\"/chat:=talk\", \"__ns:=/rig\", \"~say:=/said\", \"/lamp:=~lamp\"]", "subscribe",
@@ -835,9 +841,9 @@ TEST_WITH(names_are_what_ros_makes_of_them, setup, teardown)
 	down();
 }
 
-TEST_WITH(it_listens_where_it_is_told, setup, teardown)
+TEST_WITH(the_listen_address_follows_the_options, setup, teardown)
 {
-	static const char *const wrong[] = { "listen", "192.0.2.1", NULL }; /* of nobody */
+	static const char *const wrong[] = { "listen", "192.0.2.1", NULL }; /* not an address of this machine */
 	struct sim_bridge *none = NULL;
 	struct sim_bridge_topic *t;
 	unsigned port;

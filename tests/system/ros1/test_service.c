@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Services that this node offers, as those who call them see it: requests, turns, errors, and callers that misbehave. All of it
- * without any part of ROS: test_peers.c has that. The test is the provider.
+ * Services that this node offers, as callers see them: requests, order, errors, and callers that misbehave. All without
+ * any part of ROS: test_peers.c has that. The test is the provider.
  */
 #include "support/test.h"
 
@@ -120,9 +120,9 @@ static void expect_end(int fd)
 	close(fd);
 }
 
-/* ---- what is there ---- */
+/* ---- answers ---- */
 
-TEST_WITH(a_request_has_its_answer, setup, teardown)
+TEST_WITH(a_request_is_answered, setup, teardown)
 {
 	struct host_call call;
 	int fd = fake_connect(port, 0);
@@ -163,7 +163,7 @@ TEST_WITH(a_connection_may_be_persistent, setup, teardown)
 	close(fd);
 }
 
-TEST_WITH(an_error_is_a_sentence, setup, teardown)
+TEST_WITH(an_error_is_returned_with_its_text, setup, teardown)
 {
 	int fd = caller("persistent", "1");
 	struct host_call call;
@@ -186,7 +186,7 @@ TEST_WITH(an_error_is_a_sentence, setup, teardown)
 #define CALLERS 20
 
 /* More than a provider takes at a time: the others wait for their turn, in order. */
-TEST_WITH(many_may_call_at_once, setup, teardown)
+TEST_WITH(calls_beyond_the_limit_wait_in_order, setup, teardown)
 {
 	struct host_call call;
 	int fd[CALLERS];
@@ -218,8 +218,8 @@ TEST_WITH(a_probe_learns_the_type, setup, teardown)
 	expect_end(fd);
 }
 
-/* Types of one's own: our fields, under our name. */
-TEST_WITH(what_ros_does_not_know_has_a_sum_too, setup, teardown)
+/* A user's own types: our fields, under our name. */
+TEST_WITH(a_user_defined_type_has_an_md5_sum_too, setup, teardown)
 {
 	int fd = fake_connect(port, 0);
 
@@ -251,14 +251,14 @@ TEST_WITH(a_service_may_be_removed, setup, teardown)
 	close(caller(NULL, NULL));
 }
 
-TEST_WITH(a_master_that_forgot_services_is_told_again, setup, teardown)
+TEST_WITH(services_are_registered_again_with_a_master_that_forgot_them, setup, teardown)
 {
 	fake_master_forget(&master);
 	AWAIT(fake_master_calls(&master, "registerService", "/lamp"));
 	close(caller(NULL, NULL));
 }
 
-TEST_WITH(they_are_counted, setup, teardown)
+TEST_WITH(calls_are_counted, setup, teardown)
 {
 	int fd = caller("persistent", "1");
 	struct xmlrpc_writer w = { .text = NULL };
@@ -296,7 +296,7 @@ static void refused(const char *service, const char *md5, const char *why)
 	expect_end(fd);
 }
 
-TEST_WITH(wrong_callers_are_told_why, setup, teardown)
+TEST_WITH(invalid_callers_get_the_reason, setup, teardown)
 {
 	int idle = caller(NULL, NULL), half = caller("persistent", "1"), fd;
 	struct host_call call;
@@ -325,7 +325,7 @@ TEST_WITH(wrong_callers_are_told_why, setup, teardown)
 }
 
 /* Its answer goes nowhere, and the next one gets its own. */
-TEST_WITH(who_hangs_up_leaves_nothing_behind, setup, teardown)
+TEST_WITH(a_caller_that_disconnects_leaks_nothing, setup, teardown)
 {
 	int fd = caller("persistent", "1");
 	struct host_call call;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What this node subscribes to: publishers that come and go, several of a topic, and such as send what they must not. And time, which
- * comes the same way. The publishers are bare sockets; the master of fake.h is their node.
+ * Subscriptions of this node: publishers that start and exit, several for one topic, and publishers that send invalid
+ * data. Also time, which is received the same way. The publishers are bare sockets; the master of fake.h acts as their
+ * node.
  */
 #include "support/test.h"
 
@@ -55,7 +56,7 @@ static void up(const char *const *options)
 	b = host_create(&h);
 }
 
-/* The next connection, welcomed, after it has asked for what it should. */
+/* The next connection, welcomed, after its header was checked. */
 static int welcome(int where, const char *topic, const char *md5, const char *type, const char *simd)
 {
 	int fd = fake_accept(where);
@@ -97,7 +98,7 @@ static void expect_end(int fd)
 	close(fd);
 }
 
-TEST_WITH(commands_come_in, setup, teardown)
+TEST_WITH(messages_of_a_publisher_reach_the_channel, setup, teardown)
 {
 	int fd;
 
@@ -158,7 +159,7 @@ TEST_WITH(several_publishers_come_and_go, setup, teardown)
 	close(other);
 }
 
-TEST_WITH(a_publisher_that_hangs_keeps_nobody, setup, teardown)
+TEST_WITH(a_publisher_that_hangs_does_not_block_others, setup, teardown)
 {
 	int fd;
 
@@ -172,8 +173,8 @@ TEST_WITH(a_publisher_that_hangs_keeps_nobody, setup, teardown)
 	close(fd);
 }
 
-/* Each is dropped, and the next try is a good one. */
-TEST_WITH(publishers_that_send_what_they_must_not, setup, teardown)
+/* Each is dropped, and the next try succeeds. */
+TEST_WITH(publishers_that_send_malformed_data_are_dropped, setup, teardown)
 {
 	static uint8_t big[300000];
 	int fd;
@@ -200,13 +201,16 @@ TEST_WITH(publishers_that_send_what_they_must_not, setup, teardown)
 	close(fd);
 }
 
-/* What it names as publishers is nobody, somebody else, and at last one: that one is read. */
-TEST_WITH(a_master_that_lies_keeps_nobody, setup, teardown)
+/*
+ * The master names as publishers an address without a server, another program, and at last a publisher: that one is
+ * read.
+ */
+TEST_WITH(invalid_publisher_addresses_of_the_master_do_not_block_others, setup, teardown)
 {
 	unsigned nobody;
 	int fd = fake_listen(&nobody);
 
-	close(fd); /* a port where nobody listens */
+	close(fd); /* a port without a listener */
 	snprintf(master.publishers[0], sizeof(master.publishers[0]), "ftp://nonsense");
 	snprintf(master.publishers[1], sizeof(master.publishers[1]), "http://127.0.0.1:%u/", nobody);
 	snprintf(master.publishers[2], sizeof(master.publishers[2]), "%s", second.uri);
@@ -222,8 +226,11 @@ TEST_WITH(a_master_that_lies_keeps_nobody, setup, teardown)
 	close(fd);
 }
 
-/* A header that never ends is waited for no longer than any; who hangs up in its middle is tried again. */
-TEST_WITH(half_a_header_is_none, setup, teardown)
+/*
+ * An endless header is dropped after the usual time; a publisher that closes the connection in its middle is tried
+ * again.
+ */
+TEST_WITH(an_incomplete_header_ends_the_connection, setup, teardown)
 {
 	int fd;
 
@@ -297,7 +304,7 @@ static bool registered(const char *topic, const char *type)
 	return found;
 }
 
-TEST_WITH(without_a_type_it_is_that_of_the_first_publisher, setup, teardown)
+TEST_WITH(without_a_configured_type_the_first_publisher_sets_it, setup, teardown)
 {
 	static const char *const options[] = { "subscribe",
 					       "{\"/imu\":{\"channel\":\"/imu\"},"
@@ -315,7 +322,7 @@ TEST_WITH(without_a_type_it_is_that_of_the_first_publisher, setup, teardown)
 }
 
 /* Its own fields, though there is a mapping, by the definition that is known here or comes with it. */
-TEST_WITH(raw_is_as_it_comes, setup, teardown)
+TEST_WITH(raw_messages_keep_their_own_fields, setup, teardown)
 {
 	static const char *const options[] = {
 		"subscribe",
@@ -353,8 +360,8 @@ TEST_WITH(raw_is_as_it_comes, setup, teardown)
 	close(fd);
 }
 
-/* Which Imu is meant says the topic; what is no message of Apollo's for us is named. */
-TEST_WITH(protobuf_of_apollo_comes_in, setup, teardown)
+/* The topic decides which type of Imu is meant; messages of Apollo without a mapping are named. */
+TEST_WITH(protobuf_of_apollo_is_converted, setup, teardown)
 {
 	static const char *const options[] = {
 		"apollo", "true", "subscribe",
@@ -376,8 +383,8 @@ TEST_WITH(protobuf_of_apollo_comes_in, setup, teardown)
 	close(fd);
 }
 
-/* What has no mapping, by Apollo 5's definition; out again the same bytes. */
-TEST_WITH(protobuf_of_apollo_without_a_mapping_crosses, setup, teardown)
+/* Messages without a mapping, by Apollo 5's definition; sent again with the same bytes. */
+TEST_WITH(protobuf_of_apollo_without_a_mapping_is_passed_on, setup, teardown)
 {
 	static const char *const options[] = {
 		"apollo", "true", "subscribe",
@@ -430,7 +437,7 @@ TEST_WITH(protobuf_of_apollo_without_a_mapping_crosses, setup, teardown)
 }
 
 /* With all of its fields, although there is a mapping. */
-TEST_WITH(protobuf_of_apollo_comes_in_raw, setup, teardown)
+TEST_WITH(protobuf_of_apollo_is_received_raw, setup, teardown)
 {
 	static const char *const options[] = { "subscribe",
 					       "{\"/apollo/canbus/chassis\":{\"channel\":\"/can\",\"raw\":true}}",
@@ -450,7 +457,7 @@ TEST_WITH(protobuf_of_apollo_comes_in_raw, setup, teardown)
 }
 
 /* Its definition says it: no word of the rig is needed. */
-TEST_WITH(protobuf_of_apollo_is_learnt, setup, teardown)
+TEST_WITH(the_definition_of_apollos_protobuf_is_learnt_from_the_publisher, setup, teardown)
 {
 	static const char *const options[] = { "subscribe", "{\"/apollo/canbus/chassis\":{\"channel\":\"/can\"}}",
 					       NULL };
@@ -484,8 +491,8 @@ static unsigned count(const char *text)
 	return n;
 }
 
-/* Each is named with both sides; the next publisher is a good one. */
-TEST_WITH(what_contradicts_the_rig_is_refused, setup, teardown)
+/* Each is named with both definitions; the next publisher is accepted. */
+TEST_WITH(a_publisher_that_contradicts_the_rig_is_refused, setup, teardown)
 {
 	static const char *const options[] = { "subscribe",
 					       "{\"/thing\":{\"type\":\"car_msgs/Thing\",\"channel\":\"/thing\"}}",
@@ -516,8 +523,8 @@ TEST_WITH(what_contradicts_the_rig_is_refused, setup, teardown)
 	thing_comes("/thing");
 }
 
-/* A type has one definition, whatever the topic. */
-TEST_WITH(another_topic_has_the_definition_already, setup, teardown)
+/* A type has one definition, on every topic. */
+TEST_WITH(a_definition_known_from_another_topic_is_used, setup, teardown)
 {
 	static const char *const options[] = { "subscribe", "{\"/a\":{\"channel\":\"/a\"},\"/b\":{\"channel\":\"/b\"}}",
 					       NULL };
@@ -555,7 +562,7 @@ static void expect_time(int64_t sim_ns)
 	assert_true(host_next_drive(&h) == sim_ns);
 }
 
-TEST_WITH(time_is_taken_from_the_first, setup, teardown)
+TEST_WITH(time_is_taken_from_the_first_clock_publisher, setup, teardown)
 {
 	int fd, other;
 
@@ -578,7 +585,7 @@ TEST_WITH(time_is_taken_from_the_first, setup, teardown)
 	expect_time(SIM_BRIDGE_CLOCK_GONE);
 }
 
-TEST_WITH(our_own_time_is_not_taken, setup, teardown)
+TEST_WITH(the_clock_of_the_bridge_itself_is_not_taken, setup, teardown)
 {
 	char mark[24];
 	int fd, other;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * More of what users of ROS 1 have: rosbag, which records from us and plays into us, rosparam, `rostopic bw` and `delay`, a node of roscpp,
- * and two that share no code with ROS: @foxglove/rosbag and @foxglove/ros1 (npm). What they get is compared; how fast they are is not.
+ * More tools of ROS 1 users: rosbag, which records from us and plays into us, rosparam, `rostopic bw` and `delay`, a
+ * node of roscpp, and two that share no code with ROS: @foxglove/rosbag and @foxglove/ros1 (npm). Their results are
+ * compared, not their speed.
  */
 #include "support/test.h"
 
@@ -81,7 +82,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* ---- what is sent ---- */
+/* ---- publications ---- */
 
 static void publish_text(const char *text)
 {
@@ -127,7 +128,7 @@ static bool have(const char *path, const char *what)
 
 /* ---- bags ---- */
 
-/* As many messages of each topic as it is told to take. */
+/* As many messages of each topic as requested. */
 static void record(void)
 {
 	FILE *f = ros_begin("exec rosbag record -l 3 -O " BAG " /chat /camera 2>&1");
@@ -144,7 +145,7 @@ static void record(void)
 	assert_int_equal(pclose(f), 0);
 }
 
-TEST_WITH(a_bag_of_ours_is_read_by_others, setup, teardown)
+TEST_WITH(other_programs_read_a_recorded_bag, setup, teardown)
 {
 	const char *text;
 
@@ -165,7 +166,7 @@ TEST_WITH(a_bag_of_ours_is_read_by_others, setup, teardown)
 		"/chat std_msgs/String 1640995200.123456768: one\n");
 }
 
-TEST_FULL_WITH(a_bag_plays_into_us, setup, teardown)
+TEST_FULL_WITH(messages_of_rosbag_play_reach_the_channels, setup, teardown)
 {
 	const char *const texts[TEXTS] = { "one", "", "caf\xc3\xa9" };
 	FILE *f;
@@ -184,7 +185,7 @@ TEST_FULL_WITH(a_bag_plays_into_us, setup, teardown)
 	pclose(f);
 }
 
-TEST_FULL_WITH(the_time_of_a_bag_drives_us, setup, teardown)
+TEST_FULL_WITH(the_clock_of_rosbag_play_drives_time, setup, teardown)
 {
 	FILE *f;
 
@@ -204,7 +205,7 @@ TEST_FULL_WITH(the_time_of_a_bag_drives_us, setup, teardown)
 
 /* ---- others ---- */
 
-TEST_FULL_WITH(rosparam_and_the_rest_of_rostopic, setup, teardown)
+TEST_FULL_WITH(rosparam_and_the_other_rostopic_commands_work, setup, teardown)
 {
 	FILE *f;
 
@@ -221,7 +222,7 @@ TEST_FULL_WITH(rosparam_and_the_rest_of_rostopic, setup, teardown)
 	pclose(f);
 }
 
-TEST_WITH(roscpp_gets_what_is_sent, setup, teardown)
+TEST_WITH(roscpp_receives_the_messages, setup, teardown)
 {
 	FILE *f;
 
@@ -248,10 +249,10 @@ static void next_two(struct host_in *ret_control, struct host_in *ret_request)
 }
 
 /*
- * As Apollo's own, which sends protobuf and takes it: a command comes in, what the vehicle does goes out; a message without a mapping comes in, and
- * goes out again.
+ * As Apollo's own nodes, which send and receive protobuf: a command is received, the vehicle's state is sent; a message
+ * without a mapping is received and sent again.
  */
-TEST_WITH(a_node_of_apollo_talks_to_us, setup_apollo, teardown)
+TEST_WITH(a_node_of_apollo_exchanges_messages_with_the_bridge, setup_apollo, teardown)
 {
 	struct sim_slot *s = host_slot(sizeof(struct sim_CanBus), "");
 	struct sim_CanBus *m = sim_slot_body_mut(s);
@@ -284,7 +285,7 @@ TEST_WITH(a_node_of_apollo_talks_to_us, setup_apollo, teardown)
 	free(s);
 }
 
-TEST_WITH(a_node_that_is_not_of_ros, setup, teardown)
+TEST_WITH(a_node_that_does_not_follow_ros_conventions_is_served, setup, teardown)
 {
 	struct host_in in;
 	FILE *f;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Services of the server, called for the clients of simd: answers, errors, servers that go in the middle, answers that nobody asked
- * for. The test is both the server, which answers what the test says, and the host that asks.
+ * Services of the server, called for simd's clients: answers, errors, servers that disconnect during a call,
+ * unrequested answers. The test is both the server, whose answers it chooses, and the calling host.
  */
 #include "support/test.h"
 
@@ -102,14 +102,15 @@ TEST_WITH(a_service_of_the_server_answers, setup, teardown)
 	expect("on");
 	ask_lamp(false);
 	assert_string_not_equal(expect_request("/lamp", 2, "{\"data\":false}"), first);
-	reply(first, ",\"values\":{\"success\":true,\"message\":\"late\"},\"result\":true"); /* nobody waits for that */
+	/* no call waits for that */
+	reply(first, ",\"values\":{\"success\":true,\"message\":\"late\"},\"result\":true");
 	reply(expect_request("/lamp", 2, "{\"data\":false}"),
 	      ",\"values\":{\"success\":true,\"message\":\"\"},\"result\":true");
 	expect("");
 	host_wait_log(&line_host, "that nobody waits for");
 }
 
-TEST_WITH(the_server_says_that_it_failed, setup, teardown)
+TEST_WITH(an_error_of_the_server_is_returned, setup, teardown)
 {
 	ask_lamp(true);
 	reply(expect_request("/lamp", 1, "{\"data\":true}"),
@@ -120,7 +121,7 @@ TEST_WITH(the_server_says_that_it_failed, setup, teardown)
 	expect_error(-EREMOTEIO, "it failed without a reason");
 }
 
-TEST_WITH(answers_of_the_wrong_form, setup, teardown)
+TEST_WITH(malformed_answers_are_errors, setup, teardown)
 {
 	static const char *const wrong[] = {
 		"",
@@ -147,7 +148,7 @@ TEST_WITH(answers_of_the_wrong_form, setup, teardown)
 	expect("sound");
 }
 
-TEST_WITH(no_answer_in_time, setup, teardown)
+TEST_WITH(a_call_without_an_answer_times_out, setup, teardown)
 {
 	ask_lamp(true);
 	expect_request("/lamp", 1, "{\"data\":true}");
@@ -156,7 +157,7 @@ TEST_WITH(no_answer_in_time, setup, teardown)
 	host_wait_log(&line_host, "that nobody waits for");
 }
 
-TEST_WITH(a_server_that_goes_in_the_middle, setup, teardown)
+TEST_WITH(a_lost_connection_ends_open_calls, setup, teardown)
 {
 	ask_lamp(true);
 	expect_request("/lamp", 1, "{\"data\":true}");
@@ -174,8 +175,8 @@ TEST_WITH(a_server_that_goes_in_the_middle, setup, teardown)
 	expect("again");
 }
 
-/* What is asked when the bridge ends has an answer too. */
-TEST_WITH(the_bridge_ends, setup, NULL)
+/* Calls made when the bridge ends are answered too. */
+TEST_WITH(the_end_of_the_bridge_ends_open_calls, setup, NULL)
 {
 	ask_lamp(true);
 	expect_request("/lamp", 1, "{\"data\":true}");
@@ -197,7 +198,7 @@ static void write_srv(void)
 }
 
 /* By its definition; of the answer the fields are found in the table that it made. */
-TEST(a_type_of_ones_own)
+TEST(a_user_defined_service_type_is_called)
 {
 	static const char *const own[] = {
 		"call",

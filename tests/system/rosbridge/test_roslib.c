@@ -101,7 +101,7 @@ static void publish_imu(void)
 
 	((struct sim_Imu *)sim_slot_body_mut(s))->angular_velocity.z = 0.1;
 	assert_int_equal(host_publish(&line_host, line_bridge, t, s), 0);
-	line_host.ops->close(line_bridge, t); /* what is queued goes out all the same */
+	line_host.ops->close(line_bridge, t); /* queued messages are sent all the same */
 	free(s);
 }
 
@@ -135,18 +135,18 @@ static void all_of_it(const char *compression)
 	assert_int_equal(a.result, -EREMOTEIO);
 	assert_int_equal(pclose(f), 0);
 	AWAIT(!rosbridge_server_heard(line_server, "advertise_service", "/lamp", NULL, NULL));
-	a = ask_lamp(true); /* it has gone: the server says so */
+	a = ask_lamp(true); /* the provider has exited: the server says so */
 	assert_int_equal(a.result, -EREMOTEIO);
 	assert_non_null(strstr(a.why, "Service /lamp does not exist"));
 	line_down();
 }
 
-TEST(roslib_over_json)
+TEST(roslib_exchanges_messages_over_json)
 {
 	all_of_it("none");
 }
 
-TEST(roslib_over_cbor)
+TEST(roslib_exchanges_messages_over_cbor)
 {
 	all_of_it("cbor");
 }

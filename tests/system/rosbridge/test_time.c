@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* use_sim_time: the server's /clock drives simd, stamp by stamp, until the server is gone; nothing of ours goes out as /clock then. */
+/*
+ * use_sim_time: the server's /clock drives simd, stamp by stamp, until the server disconnects; meanwhile we send no
+ * /clock of our own.
+ */
 #include "support/test.h"
 
 #include <errno.h>
@@ -25,7 +28,7 @@ static void start(const char *flavour, const char *type)
 	AWAIT(rosbridge_server_heard(line_server, "subscribe", "/clock", "type", type));
 }
 
-TEST(the_clock_of_ros_2_drives)
+TEST(the_clock_of_ros_2_drives_time)
 {
 	start("ros2", "rosgraph_msgs/msg/Clock");
 	say("{\"clock\":{\"sec\":0,\"nanosec\":0}}"); /* no time yet */
@@ -50,7 +53,7 @@ TEST(the_clock_of_ros_2_drives)
 	line_down();
 }
 
-TEST(that_of_ros_1_has_other_names)
+TEST(the_clock_of_ros_1_has_its_own_field_names)
 {
 	start("ros", "rosgraph_msgs/Clock");
 	say("{\"clock\":{\"secs\":7,\"nsecs\":8}}");
@@ -58,8 +61,8 @@ TEST(that_of_ros_1_has_other_names)
 	line_down();
 }
 
-/* What "*" in the rig lists is no error; another channel of that name is one. */
-TEST(none_is_sent_meanwhile)
+/* A clock channel matched by "*" in the rig is no error; another channel of that name is one. */
+TEST(the_bridge_sends_no_clock_of_its_own_meanwhile)
 {
 	struct sim_bridge_channel clock = { .name = "/clock", .type = &sim_Clock_type, .options = "{}" };
 	struct sim_bridge_channel imu = { .name = "imu",
@@ -76,7 +79,7 @@ TEST(none_is_sent_meanwhile)
 	line_down();
 }
 
-TEST(without_the_option_nothing_is_asked_for)
+TEST(without_the_option_no_clock_is_subscribed)
 {
 	static const char *const options[] = { NULL };
 	struct sim_bridge_topic *t;

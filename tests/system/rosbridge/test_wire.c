@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes that a server gets: of both flavours, with the mistakes of SVL Simulator, and of what is not a number. */
+/*
+ * The bytes sent to a server: in both flavours, with the mistakes of SVL Simulator, and of values that are not finite.
+ */
 #include "support/test.h"
 
 #include <math.h>
@@ -29,7 +31,7 @@ static void send(const char *name, const struct sim_type *type, const void *body
 
 	memcpy(sim_slot_body_mut(s), body, size);
 	assert_int_equal(host_publish(&line_host, line_bridge, t, s), 0);
-	line_host.ops->close(line_bridge, t); /* what is queued goes out all the same */
+	line_host.ops->close(line_bridge, t); /* queued messages are sent all the same */
 	free(s);
 }
 
@@ -66,12 +68,12 @@ static void flavour(const char *word, const char *type, const char *service, con
 	line_down();
 }
 
-TEST(ros_2)
+TEST(ros_2_messages_have_their_form)
 {
 	flavour("ros2", "sensor_msgs/msg/Imu", "std_srvs/srv/SetBool", IMU(HEADER_2, "0.1"));
 }
 
-TEST(ros_1)
+TEST(ros_1_messages_have_their_form)
 {
 	flavour("ros", "sensor_msgs/Imu", "std_srvs/SetBool", IMU(HEADER_1, "0.1"));
 }
@@ -102,7 +104,7 @@ static void twist(const char *compat, const char *flavour, const char *expected)
 	line_down();
 }
 
-TEST(compat_is_asked_for)
+TEST(compat_mistakes_are_sent_on_request_only)
 {
 	twist("none", "ros2", "\"angular\":{\"x\":0,\"y\":0.25,\"z\":0.5}");
 	twist("svl2021.3", "ros2", "\"angular\":{\"x\":0,\"y\":0,\"z\":-0.25}");
@@ -122,7 +124,7 @@ static void odd_number(const char *const *options, bool python, double v, const 
 	line_down();
 }
 
-TEST(not_a_number_is_as_the_server_reads_it)
+TEST(nan_and_infinity_are_written_as_the_server_reads_them)
 {
 	static const char *const usual[] = { NULL }, *const strict[] = { "nan", "null", NULL };
 

@@ -113,7 +113,7 @@ void run_stop(struct simd_run *r)
 	close(r->err_fd);
 }
 
-/* ---- what is left ---- */
+/* ---- leftovers ---- */
 
 bool run_alive(pid_t pid)
 {

@@ -34,7 +34,7 @@ bool run_ready(struct simd_run *r);
 int run_wait(struct simd_run *r);
 /* SIGTERM, wait, and expect exit code 0. */
 void run_stop(struct simd_run *r);
-/* What it wrote to stderr so far. Static buffer. */
+/* Its output on stderr so far. Static buffer. */
 const char *run_errors(struct simd_run *r);
 /* Whether the process lives; a zombie does not. */
 bool run_alive(pid_t pid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stepped.so, before a program (LD_PRELOAD): its wall clock is off by as many seconds as stand in the file that STEPPED names, which
- * changes while it runs, as when somebody sets the clock. Waits for a moment of that clock are what wall.so refuses.
+ * stepped.so, preloaded into a program: its wall clock is off by the seconds in the file that STEPPED names, which
+ * changes at run time, as when the clock is set. wall.so makes waits for an absolute time of that clock crash.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * simd lacks descriptors, memory or files when RouDi has died, less of them each time: it says what it lacks, neither ends nor hangs, and
- * brings the data plane up when there is enough again. Under ns.sh.
+ * simd has too few descriptors, files or too little memory when RouDi has died, fewer each time: it logs what is
+ * missing, neither exits nor hangs, and brings the data plane up when the resource is free again. Under ns.sh.
  */
 #include "system/simd/run.h"
 
@@ -173,7 +173,7 @@ static void with_few_descriptors(void)
 	sh->enough = is_enough(RLIMIT_NOFILE, files_with, words);
 }
 
-TEST(descriptors_may_be_used_up)
+TEST(running_out_of_descriptors_is_survived)
 {
 	while (!sh->enough)
 		run_some(with_few_descriptors);
@@ -181,7 +181,7 @@ TEST(descriptors_may_be_used_up)
 }
 
 /* RouDi is well, and simd cannot look. */
-TEST(a_check_that_lacks_a_descriptor_ends_nothing)
+TEST(a_health_check_without_a_descriptor_does_not_restart_roudi)
 {
 	struct rlimit all;
 	int64_t generation;
@@ -222,7 +222,7 @@ static void with_little_memory(void)
 	sh->enough = is_enough(RLIMIT_AS, memory_with, words);
 }
 
-TEST(memory_may_be_used_up)
+TEST(running_out_of_memory_is_survived)
 {
 	while (!sh->enough)
 		run_some(with_little_memory);
@@ -259,14 +259,14 @@ static void dies_without_files(const char *at, unsigned enough, const char *text
 }
 
 /* What simd waits for is enough, for it, RouDi and the client. */
-TEST(the_last_files_make_a_generation)
+TEST(a_generation_starts_with_the_last_free_files)
 {
 	if (!getenv("SIMD_TESTS_NS"))
 		skip(); /* it would be the machine's own /dev/shm */
 	dies_without_files("/dev/shm", ROUDI_FILES, "its inodes are used up");
 }
 
-TEST(the_runtime_directory_may_be_full)
+TEST(a_full_runtime_directory_is_survived)
 {
 	if (!getenv("SIMD_TESTS_NS"))
 		skip();

@@ -228,7 +228,7 @@ TEST_WITH(a_roudi_that_cannot_start_is_tried_for_long, begin_flaky, end_flaky)
 	run_until_through(p, s);
 }
 
-TEST_WITH(who_gives_up_says_why_and_fails, begin_flaky_once, end_flaky)
+TEST_WITH(simd_exits_with_the_reason_when_roudi_never_starts, begin_flaky_once, end_flaky)
 {
 	int status;
 
@@ -248,7 +248,7 @@ TEST_WITH(who_gives_up_says_why_and_fails, begin_flaky_once, end_flaky)
 #define STEP_FILE "/tmp/step"
 #define HOUR_S    3600
 
-static _Atomic int64_t *step_s; /* what is in the file */
+static _Atomic int64_t *step_s; /* the content of the file */
 
 /* RouDi and simd are to have it, this process and its client not. */
 static int begin_stepped(void **state)
@@ -295,7 +295,7 @@ static void await_next_life(void)
 	run_until_through(p, s);
 }
 
-TEST_WITH(the_wall_clock_may_be_set_meanwhile, begin_stepped, end_stepped)
+TEST_WITH(the_wall_clock_may_be_set_during_restarts, begin_stepped, end_stepped)
 {
 	break_roudi(true);
 	assert_int_equal(kill((pid_t)run_number("GetInfo", "roudi_pid"), SIGKILL), 0);
@@ -310,7 +310,7 @@ TEST_WITH(the_wall_clock_may_be_set_meanwhile, begin_stepped, end_stepped)
 	await_next_life();
 }
 
-TEST_WITH(roudi_that_hangs_is_replaced, begin_impatient, end)
+TEST_WITH(a_hung_roudi_is_replaced, begin_impatient, end)
 {
 	pid_t roudi = (pid_t)run_number("GetInfo", "roudi_pid");
 
@@ -321,7 +321,7 @@ TEST_WITH(roudi_that_hangs_is_replaced, begin_impatient, end)
 	assert_false(run_alive(roudi));
 }
 
-TEST_WITH(a_killed_simd_finds_its_roudi, begin, end)
+TEST_WITH(a_restarted_simd_finds_its_roudi, begin, end)
 {
 	pid_t roudi = (pid_t)run_number("GetInfo", "roudi_pid"), bridge = (pid_t)bridge_until_more("pid", 0);
 
@@ -341,7 +341,7 @@ TEST_WITH(a_killed_simd_finds_its_roudi, begin, end)
 	assert_int_not_equal(bridge_number("pid"), bridge);
 }
 
-TEST_WITH(both_killed_come_back, begin, end)
+TEST_WITH(clients_reconnect_after_simd_and_roudi_are_killed, begin, end)
 {
 	pid_t roudi = (pid_t)run_number("GetInfo", "roudi_pid");
 
@@ -351,7 +351,7 @@ TEST_WITH(both_killed_come_back, begin, end)
 	close(r.err_fd);
 	run_start(&r, rig, NULL);
 	assert_true(run_ready(&r));
-	/* numbers go on ascending, so nobody mistakes the new life for the old */
+	/* numbers still ascend, so that no client confuses the new generation with the old */
 	assert_int_equal(run_number("GetInfo", "iox_generation"), life + 1);
 	run_until_through(p, s);
 }
@@ -372,7 +372,7 @@ TEST_WITH(a_changed_configuration_replaces_roudi, begin, end)
 }
 
 /* Stopped in order, with RouDi: the client that stays must not take the next life for the one it knows. */
-TEST_WITH(simd_stopped_and_started, begin, end)
+TEST_WITH(clients_follow_when_simd_is_stopped_and_started, begin, end)
 {
 	run_stop(&r);
 	run_start(&r, rig, NULL);
@@ -383,7 +383,7 @@ TEST_WITH(simd_stopped_and_started, begin, end)
 }
 
 /* simd's own attachments are bounded: it restarts before the last is used, and the clients follow. */
-TEST_WITH(simd_outlives_its_lives, begin, end)
+TEST_WITH(simd_restarts_itself_before_its_attachments_are_used_up, begin, end)
 {
 	int64_t first = run_number("GetInfo", "pid"), restarts = 0;
 
@@ -411,10 +411,10 @@ TEST_WITH(simd_outlives_its_lives, begin, end)
 }
 
 /*
- * A bridge with a unit of its own survives simd. What the old simd took for it stays readable until it says that
- * it is idle; then the new one gives that back.
+ * A bridge with a unit of its own survives simd. Messages that the old simd took for it stay readable until it reports
+ * that it is idle; then the new simd releases them.
  */
-TEST_WITH(a_bridge_survives_simd, begin, end)
+TEST_WITH(a_bridge_survives_a_killed_simd, begin, end)
 {
 	static const char external[] =
 		"{" POOLS ", \"TimeSource\": \"simulation\", \"rigs\": [{\"name\": \"car\", \"bridges\": "
@@ -445,7 +445,7 @@ TEST_WITH(a_bridge_survives_simd, begin, end)
 	assert_int_equal(waitpid(bridge, NULL, 0), bridge);
 }
 
-TEST_WITH(a_bridge_that_dies_is_started_again, begin, end)
+TEST_WITH(a_bridge_that_dies_is_restarted, begin, end)
 {
 	int64_t pid = bridge_until_more("pid", 0);
 

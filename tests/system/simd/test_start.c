@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starting and stopping: what is refused and how, and that nothing is left, whenever it ends. Under ns.sh. */
+/* Starting and stopping: refused starts and their errors, and that nothing is left whenever simd ends. Under ns.sh. */
 #include "system/simd/run.h"
 
 #include <poll.h>
@@ -16,7 +16,7 @@
 
 static const char plain[] = "{" POOLS ", \"TimeSource\": \"simulation\"}";
 
-TEST(starts_and_leaves_nothing)
+TEST(simd_starts_and_leaves_nothing)
 {
 	struct simd_run r;
 
@@ -28,7 +28,7 @@ TEST(starts_and_leaves_nothing)
 	run_nothing_left();
 }
 
-TEST(shutdown_is_a_method)
+TEST(shutdown_can_be_called_as_a_method)
 {
 	struct simd_run r;
 
@@ -65,8 +65,8 @@ TEST(a_second_simd_names_the_first)
 	run_nothing_left();
 }
 
-/* As on a machine with too much to do: it is at work for longer than roudi.ready_ms, and not begun again for that. */
-TEST(a_roudi_that_is_slow_comes_up)
+/* As on an overloaded machine: RouDi starts for longer than roudi.ready_ms, and is not restarted for that. */
+TEST(a_slow_roudi_is_waited_for_at_the_start)
 {
 	static const char program[] = "#!/usr/bin/python3\n"
 				      "import os, sys, time\n"
@@ -99,7 +99,7 @@ TEST(a_roudi_that_is_slow_comes_up)
 	"{\"size\":\"4MiB\",\"count\":975},{\"size\":\"5MiB\",\"count\":780},{\"size\":\"6MiB\",\"count\":650}," \
 	"{\"size\":\"7MiB\",\"count\":557},{\"size\":\"8MiB\",\"count\":487}"
 
-TEST(mistakes_end_it_with_a_sentence)
+TEST(configuration_errors_end_simd_with_the_reason)
 {
 	static const struct {
 		const char *config, *says;
@@ -129,8 +129,8 @@ TEST(mistakes_end_it_with_a_sentence)
 	}
 }
 
-/* A Ctrl-C at any moment: the moments are swept, whatever simd does then. A RouDi that is told to end before it listens has to be killed. */
-TEST(interrupted_anywhere_it_leaves_nothing)
+/* A Ctrl-C at any moment of the start, swept. A RouDi that gets SIGTERM before it listens has to be killed. */
+TEST(simd_interrupted_at_any_moment_leaves_nothing)
 {
 	static const char soon[] = "{" POOLS ", \"TimeSource\": \"simulation\", \"process\": {\"stop_ms\": 3000}}";
 	static const int after_ms[] = { 0, 3, 8, 15, 30, 60, 120, 200, 300, 500 };
@@ -164,7 +164,7 @@ static void expect_notice(int fd, const char *begins)
 	} while (strncmp(text, begins, strlen(begins)) != 0);
 }
 
-TEST(the_service_manager_is_told)
+TEST(the_service_manager_is_notified)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX, .sun_path = "/tmp/simd-test-notify" };
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -229,7 +229,7 @@ static const char external[] = "{" POOLS ", \"roudi\": {\"start\": \"external\"}
 static const struct ipc_mem_pool enough[] = { { 512, 4000 }, { 65536, 200 } };
 static const struct ipc_mem_pool few[] = { { 512, 100 } };
 
-TEST(a_roudi_that_suits_is_used_and_not_stopped)
+TEST(a_suitable_external_roudi_is_used_and_not_stopped)
 {
 	struct roudi roudi;
 	struct simd_run r;
@@ -257,7 +257,7 @@ TEST(a_roudi_that_suits_is_used_and_not_stopped)
 	roudi_kill(&roudi);
 }
 
-TEST(a_roudi_that_does_not_suit_is_refused)
+TEST(an_unsuitable_external_roudi_is_refused)
 {
 	struct roudi roudi;
 	struct simd_run r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The whole line of real processes: simd, RouDi, sim-sumo with a real sumo, sim-lidar, and this test as
- * client: what comes when, the same twice, the ego driven by orders, and every process ended in order.
+ * The whole line of real processes: simd, RouDi, sim-sumo with a real sumo, sim-lidar, and this test as client: the
+ * order of messages, equal repeated runs, the ego driven by orders, and an orderly exit of every process.
  */
 #include "tests/support/test.h"
 
@@ -199,7 +199,7 @@ static void line_close(struct line *l)
 	assert_int_equal(end(l->simd, SIGTERM), 0);
 	while (waitpid(-1, NULL, WNOHANG) > 0) /* RouDi, when the simd that started it was killed */
 		;
-	assert_int_equal(errno, ECHILD); /* nobody lives on */
+	assert_int_equal(errno, ECHILD); /* no process lives on */
 }
 
 static struct sim_subscriber *listen_to(struct line *l, const char *channel, unsigned depth,
@@ -226,7 +226,7 @@ static const struct sim_message *next(struct sim_subscriber *s)
 	return slot;
 }
 
-/* ---- what comes when ---- */
+/* ---- the rhythm of messages ---- */
 
 static void check_rhythm(struct sim_subscriber *s, int64_t period_ns, int n)
 {
@@ -235,7 +235,7 @@ static void check_rhythm(struct sim_subscriber *s, int64_t period_ns, int n)
 	for (int i = 0; i < n; i++) {
 		const struct sim_message *slot = next(s);
 
-		if (i) /* who is slow to read misses some, and their numbers */
+		if (i) /* a slow reader misses some, and their numbers */
 			assert_int_equal(slot->header.stamp_sim_ns - last.stamp_sim_ns,
 					 period_ns * (int64_t)(slot->header.sequence - last.sequence));
 		last = slot->header;
@@ -268,7 +268,7 @@ static void check_cloud(struct sim_subscriber *clouds)
 	assert_int_equal(sim_release(clouds, slot), 0);
 }
 
-TEST(everything_comes_in_its_rhythm)
+TEST(every_channel_keeps_its_rate)
 {
 	struct sim_subscriber *imu, *gps, *can, *objects, *clouds;
 	struct line l;
@@ -540,7 +540,7 @@ TEST_FULL(the_same_seed_gives_the_same_messages)
 	assert_true(hash_of_a_run("first") == hash_of_a_run("second"));
 }
 
-/* A second run on the same simd: time goes back, and what was subscribed before goes on. */
+/* A second run on the same simd: time goes back, and existing subscriptions continue. */
 TEST_FULL(a_second_run_begins_at_0)
 {
 	struct sim_clock_jump jump;
@@ -658,7 +658,7 @@ static void until(struct sim_subscriber *can, struct sim_publisher *orders, uint
 	}
 }
 
-TEST(orders_drive_the_ego)
+TEST(control_commands_drive_the_ego)
 {
 	struct sim_publisher_options po = { .size = sizeof(po), .max_body = sizeof(struct sim_VehicleControl) };
 	struct sim_publisher *orders;
@@ -670,7 +670,7 @@ TEST(orders_drive_the_ego)
 	assert_int_equal(sim_advertise(l.client, "control", &sim_VehicleControl_type, &po, &orders), 0);
 	start_sumo(&l, "0");
 	until(can, NULL, 0, 0, 0);
-	until(can, orders, 1, 3, 0.1); /* an eighth of what it was, and a turn to the left */
+	until(can, orders, 1, 3, 0.1); /* an eighth of the speed, and a turn to the left */
 	until(can, orders, 1, 0, 0);
 	until(can, NULL, 0, 0, 0); /* silence: SUMO drives again */
 	assert_int_equal(end(l.sumo, SIGTERM), 0);
@@ -702,7 +702,10 @@ static struct sight stepped(struct line *l, struct sim_subscriber *odometry)
 	return ret;
 }
 
-/* Far from any road SUMO cannot take the ego over: it brakes by itself, in its time, and stands; orders move it again. */
+/*
+ * Far from any road SUMO cannot take the ego over: it brakes by itself within its time, and stands; orders move it
+ * again.
+ */
 TEST_FULL(orders_that_end_far_from_any_road_leave_the_ego_standing)
 {
 	struct sim_publisher_options po = { .size = sizeof(po), .max_body = sizeof(struct sim_VehicleControl) };
@@ -780,7 +783,7 @@ static struct sim_GpsOdometry odometry_at(struct sim_subscriber *s, int64_t stam
 	return ret;
 }
 
-/* Time waits for somebody. */
+/* Whether time waits for a participant. */
 static bool in_lockstep(struct line *l)
 {
 	char *json;
@@ -830,7 +833,7 @@ TEST_FULL(the_ego_can_be_a_vehicle_program)
 	line_close(&l);
 }
 
-TEST(a_killed_driver_takes_sumo_with_it)
+TEST(sumo_ends_with_its_killed_driver)
 {
 	struct sim_subscriber *imu;
 	char path[64];
@@ -885,10 +888,13 @@ TEST_FULL(a_new_simd_is_served_as_the_old_one)
 	line_close(&l);
 }
 
-/* Clients of their own, as in life: what a process has mapped of a data plane goes with the process. */
+/*
+ * Each test in a process of its own, as real clients are: mappings of a data plane are only released when the process
+ * exits.
+ */
 TEST_PROCESSES()
 
-/* Whoever is left behind becomes ours. */
+/* Orphaned processes become children of this one. */
 static int adopt(void **state)
 {
 	(void)state;

@@ -63,7 +63,7 @@ static void get_out(struct ride *r)
 	assert_int_equal(stack_wait(r->simd), 0);
 }
 
-/* What the IMU has said since. */
+/* The IMU's messages since. */
 static void hear(struct ride *r)
 {
 	const struct sim_message *m;
@@ -133,13 +133,13 @@ static void drive_in_town(int64_t dur_s, double least_way)
 	get_out(&r);
 }
 
-TEST_WITH(of_sim_sumo, NULL, stack_sweep)
+TEST_WITH(gyro_and_speed_of_sim_sumo_lead_to_its_positions, NULL, stack_sweep)
 {
 	drive_in_town(60, TOWN_WAY);
 }
 
 /* The place jumps over each of its junctions, which no gyro and no speed tell; the yaw does not. */
-TEST_WITH(of_sim_sumo_where_junctions_have_no_lanes, NULL, stack_sweep)
+TEST_WITH(gyro_of_sim_sumo_leads_to_the_yaw_where_junctions_have_no_lanes, NULL, stack_sweep)
 {
 	static struct ride r;
 
@@ -153,12 +153,12 @@ TEST_WITH(of_sim_sumo_where_junctions_have_no_lanes, NULL, stack_sweep)
 	get_out(&r);
 }
 
-TEST_FULL_WITH(of_sim_sumo_after_ten_minutes, NULL, stack_sweep)
+TEST_FULL_WITH(gyro_and_speed_of_sim_sumo_lead_to_its_positions_after_ten_minutes, NULL, stack_sweep)
 {
 	drive_in_town(600, 3000);
 }
 
-TEST_WITH(of_sim_vehicle, NULL, stack_sweep)
+TEST_WITH(gyro_and_speed_of_sim_vehicle_lead_to_its_positions, NULL, stack_sweep)
 {
 	struct sim_driver *driver;
 	static struct ride r;
@@ -178,7 +178,7 @@ TEST_WITH(of_sim_vehicle, NULL, stack_sweep)
 
 /* ---- sim-join: the world's ticks are the vehicle's steps ---- */
 
-TEST_WITH(of_sim_join, NULL, stack_sweep)
+TEST_WITH(gyro_and_speed_of_sim_join_lead_to_its_positions, NULL, stack_sweep)
 {
 	static struct server server;
 	static struct ride r;
@@ -256,7 +256,7 @@ static void frame(struct ss2_run *s)
 	ask(s);
 }
 
-TEST_WITH(of_sim_ss2, NULL, stack_sweep)
+TEST_WITH(gyro_and_speed_of_sim_ss2_lead_to_its_positions, NULL, stack_sweep)
 {
 	static struct ss2_run s;
 	static struct ride r;
@@ -280,5 +280,8 @@ TEST_WITH(of_sim_ss2, NULL, stack_sweep)
 	get_out(&r);
 }
 
-/* Clients of their own, as in life: what a process has mapped of a data plane goes with the process. */
+/*
+ * Each test in a process of its own, as real clients are: mappings of a data plane are only released when the process
+ * exits.
+ */
 TEST_PROCESSES()

@@ -81,7 +81,7 @@ static pid_t start(double scale)
 	return stack_start(conf);
 }
 
-/* ---- what is true ---- */
+/* ---- the truth ---- */
 
 /* The ego among the people as SUMO has them. */
 static void see_objects(struct scene *s, const struct sim_message *m)
@@ -118,7 +118,7 @@ static void see_odometry(struct scene *s, const struct sim_message *m)
 		sim_host_stop(s->host);
 }
 
-/* ---- what the chain says of it ---- */
+/* ---- the output of the chain ---- */
 
 static uint64_t mix(uint64_t h, const void *data, size_t n)
 {
@@ -165,7 +165,7 @@ HEARS(orders)
 
 /* ---- a run ---- */
 
-/* As the shipped file has it; silent: its orders go where nobody hears them. */
+/* As the shipped file has it; silent: its orders go to a channel without subscribers. */
 static void make_component(struct scene *s, int i, const json_t *spec, const char *orders)
 {
 	const json_t *readers = json_object_get(spec, "readers");
@@ -244,7 +244,7 @@ static struct scene run(enum sim_run_mode mode, double scale, const char *orders
 	return s;
 }
 
-TEST_WITH(without_orders_the_ego_drives_through_people, NULL, stack_sweep)
+TEST_WITH(without_brake_commands_the_ego_hits_pedestrians, NULL, stack_sweep)
 {
 	struct scene s = run(SIM_RUN_SIMULATION, FAST, "unheard", 10 * NS_PER_S);
 
@@ -252,7 +252,7 @@ TEST_WITH(without_orders_the_ego_drives_through_people, NULL, stack_sweep)
 	assert_true(s.hit_speed > 10); /* SUMO's driver does not look at them */
 }
 
-TEST_WITH(it_stops_for_each_of_them_and_goes_on, NULL, stack_sweep)
+TEST_WITH(the_ego_stops_for_each_pedestrian_and_continues, NULL, stack_sweep)
 {
 	struct scene s = run(SIM_RUN_SIMULATION, FAST, "control", 60 * NS_PER_S);
 
@@ -273,7 +273,7 @@ TEST_WITH(a_run_repeats_bit_for_bit, NULL, stack_sweep)
 }
 
 /* The same components on a pool of threads, time not waiting for them. */
-TEST_WITH(in_reality_it_stops_as_well, NULL, stack_sweep)
+TEST_WITH(the_ego_stops_on_a_pool_of_threads_as_well, NULL, stack_sweep)
 {
 	struct scene s = run(SIM_RUN_REALITY, SLOW, "control", 12 * NS_PER_S);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scenarios as others write them, in a real sumo: that begin at any time, whose ego departs later or never, whose network lies nowhere on the earth, and
- * in which SUMO teleports. First as world sees them, then as sim-sumo publishes them.
+ * Scenarios of other authors, in a real sumo: they begin at any time, their ego departs later or never, their network
+ * has no position on the earth, and SUMO teleports. First as world sees them, then as sim-sumo publishes them.
  */
 #include "tests/support/stack.h"
 
@@ -72,7 +72,7 @@ static void step(struct world *w)
 		fail_msg("%s", world_why(w));
 }
 
-/* Not at 0, 0, where nobody departs. */
+/* Not at 0, 0, where no vehicle departs. */
 static void check_on_the_street(const double pos[3])
 {
 	if (!(pos[0] > 90 && pos[0] < 620 && fabs(pos[1]) < 310))
@@ -129,8 +129,11 @@ static void drive_two_seconds(const char *options, double ret_pos[3])
 	world_close(w);
 }
 
-/* Nobody else connects, one seed is one run, and there is motion from step to step. */
-TEST(what_a_scenario_says_of_how_it_is_run_is_overruled)
+/*
+ * The options for other TraCI clients, the seed and the mesoscopic model are overridden: the run is the same without
+ * them.
+ */
+TEST(run_options_in_a_scenario_are_overridden)
 {
 	static const char *const rows[] = {
 		"<random_number><random value=\"true\"/></random_number>",
@@ -161,8 +164,8 @@ TEST(an_ego_that_departs_later_is_awaited)
 	world_close(w);
 }
 
-/* It is known from the beginning, or not, and is not on the road within the bound: that is kept. */
-TEST(an_ego_that_does_not_come_is_named)
+/* The ego is known from the beginning, or not, and is not on the road within the time limit. */
+TEST(an_ego_that_never_departs_is_named)
 {
 	static const struct {
 		const char *departs, *ego, *says;
@@ -184,7 +187,7 @@ TEST(an_ego_that_does_not_come_is_named)
 	}
 }
 
-TEST(a_network_lies_on_the_earth_or_nowhere)
+TEST(a_network_has_a_projection_or_no_position_on_earth)
 {
 	double lat = 1, lon = 2;
 	struct world *w = world(&(struct scenario){ 0 });
@@ -309,7 +312,7 @@ TEST_WITH(of_a_vehicle_that_is_not_on_the_road_nothing_is_published, NULL, stack
 	line_close(&l);
 }
 
-TEST_WITH(what_a_driver_waits_for_is_in_the_status, NULL, stack_sweep)
+TEST_WITH(the_status_shows_what_a_driver_waits_for, NULL, stack_sweep)
 {
 	const struct ctl_result *r;
 	struct sim_driver *driver;
@@ -327,7 +330,7 @@ TEST_WITH(what_a_driver_waits_for_is_in_the_status, NULL, stack_sweep)
 	line_close(&l);
 }
 
-TEST_WITH(without_a_projection_there_is_no_fix_but_by_an_origin, NULL, stack_sweep)
+TEST_WITH(without_a_projection_a_fix_needs_an_origin, NULL, stack_sweep)
 {
 	struct line l;
 
@@ -426,7 +429,7 @@ static void to_map(const struct sim_Transform *t, const double utm[2], double re
 #define SYDNEY       UTM_OF("56") " +south"
 
 /* A map of another scale meets the grid where the ego departs: some metres from where it is when it is looked at. */
-TEST_WITH(utm_is_where_proj_has_it, NULL, stack_sweep)
+TEST_WITH(utm_positions_agree_with_proj, NULL, stack_sweep)
 {
 	static const struct {
 		const char *options, *map, *utm;
@@ -496,8 +499,11 @@ TEST_WITH(a_teleport_of_the_ego_is_named, NULL, stack_sweep)
 	line_close(&l);
 }
 
-/* A junction without lanes is no teleport; where the network has them the configuration does not take them away. */
-TEST_WITH(a_jump_over_a_junction_is_said_once, NULL, stack_sweep)
+/*
+ * Crossing a junction without lanes does not count as a teleport; where the network has such lanes the configuration
+ * cannot remove them.
+ */
+TEST_WITH(a_jump_over_a_junction_is_reported_once, NULL, stack_sweep)
 {
 	static const char says[] = "the network has no lanes inside of its junctions: the ego jumps over each of them";
 	const struct ctl_result *r;
@@ -552,8 +558,11 @@ static pid_t drink(int fd)
 	_exit(127);
 }
 
-/* SUMO writes a line for each step into a pipe: it stands still some seconds of the scenario before the ego departs, until the pipe is read. */
-TEST_WITH(while_the_ego_is_awaited_the_status_says_so, NULL, stack_sweep)
+/*
+ * SUMO writes a line for each step into a pipe: some seconds of the scenario before the ego departs it blocks, until
+ * the pipe is read.
+ */
+TEST_WITH(the_status_shows_that_the_ego_is_waited_for, NULL, stack_sweep)
 {
 	struct line l;
 	pid_t sumo, reader;
@@ -579,7 +588,7 @@ TEST_WITH(while_the_ego_is_awaited_the_status_says_so, NULL, stack_sweep)
 	line_close(&l);
 }
 
-/* Who is killed after the grace period exits with 0 as well, but has not released the lease. */
+/* A process killed after the grace period exits with 0 as well, but has not released the lease. */
 TEST_WITH(a_signal_in_a_pause_ends_a_run_in_order, NULL, stack_sweep)
 {
 	struct line l;
@@ -602,5 +611,8 @@ TEST_WITH(a_signal_in_a_pause_ends_a_run_in_order, NULL, stack_sweep)
 	line_close(&l);
 }
 
-/* Clients of their own, as in life: what a process has mapped of a data plane goes with the process. */
+/*
+ * Each test in a process of its own, as real clients are: mappings of a data plane are only released when the process
+ * exits.
+ */
 TEST_PROCESSES()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The town scenario in a real sumo: what the sensors will see, the ego driven from outside, and every
- * way in which sumo can fail.
+ * The town scenario in a real sumo: the objects that sensors will see, the ego driven from outside, and every way in
+ * which sumo can fail.
  */
 #include "tests/support/test.h"
 
@@ -58,7 +58,7 @@ static void no_child_is_left(void)
 	assert_int_equal(errno, ECHILD);
 }
 
-TEST(the_town_is_alive)
+TEST(the_town_has_traffic)
 {
 	const struct world_object *objs;
 	const struct world_light *lights;
@@ -93,8 +93,8 @@ TEST(the_town_is_alive)
 	no_child_is_left();
 }
 
-/* The ego is in the middle of its lane, between two lines of which one is as far as the other: those that sumo itself keeps to. */
-TEST(the_lines_are_where_sumo_drives)
+/* The ego is in the middle of its lane, between two lines at equal distance: those that sumo itself keeps to. */
+TEST(the_lane_lines_are_where_sumo_drives)
 {
 	struct lane_line line[LANES_LINES_MAX];
 	struct world *w = town(1);
@@ -177,7 +177,7 @@ static void comes_back(struct world *w, const double from[2], double within)
 	assert_true(way > 10);
 }
 
-TEST(the_ego_goes_where_it_is_put_and_comes_back)
+TEST(the_ego_drives_off_the_road_and_returns)
 {
 	struct world *w = town(1);
 	double at[2];
@@ -188,7 +188,7 @@ TEST(the_ego_goes_where_it_is_put_and_comes_back)
 	world_close(w);
 }
 
-TEST(the_ego_comes_back_from_far_away)
+TEST(the_ego_returns_from_far_away)
 {
 	struct world *w = town(1);
 	double at[2];
@@ -199,7 +199,7 @@ TEST(the_ego_comes_back_from_far_away)
 	world_close(w);
 }
 
-TEST(out_of_reach_of_any_road_the_ego_stays_with_its_driver)
+TEST(out_of_reach_of_any_road_the_ego_stays_with_its_commands)
 {
 	struct world *w = town(1);
 	double at[2];
@@ -207,7 +207,7 @@ TEST(out_of_reach_of_any_road_the_ego_stays_with_its_driver)
 	steps(w, 200);
 	drive_away(w, 3000, at);
 	assert_int_equal(world_release_ego(w), 1);
-	for (int i = 0; i < 20; i++) { /* nobody places it: SUMO has it, but no values */
+	for (int i = 0; i < 20; i++) { /* it is not placed: SUMO has it, but no values */
 		steps(w, 1);
 		assert_true(world_ego(w)->known && !world_ego(w)->present);
 		assert_true(world_ego(w)->speed >= 0 && world_ego(w)->speed <= 5);
@@ -216,8 +216,8 @@ TEST(out_of_reach_of_any_road_the_ego_stays_with_its_driver)
 	world_close(w);
 }
 
-/* The lane leads out of town: who has no other target is taken away at its end. */
-TEST(the_ego_comes_back_from_a_road_out_of_town)
+/* The lane leads out of town: a vehicle without another target is removed at its end. */
+TEST(the_ego_returns_from_a_road_out_of_town)
 {
 	struct world *w = town(1);
 
@@ -236,7 +236,7 @@ TEST(the_ego_comes_back_from_a_road_out_of_town)
 }
 
 /* A loop of many laps: sumo gets as much of it back as a request holds. */
-TEST(the_ego_comes_back_to_a_route_of_thousands_of_edges)
+TEST(the_ego_returns_to_a_route_of_thousands_of_edges)
 {
 	char net[TEST_PATH_MAX + 64], rou[TEST_PATH_MAX], conf[TEST_PATH_MAX], why[SUMO_WHY_MAX] = "",
 									       cwd[TEST_PATH_MAX];
@@ -306,7 +306,7 @@ static void refused(struct world_options o, int want, const char *words)
 	no_child_is_left();
 }
 
-TEST(failures_are_sentences)
+TEST(failures_have_an_error_text)
 {
 	struct world_options o = options(1);
 	char path[TEST_PATH_MAX];
@@ -332,7 +332,7 @@ TEST(failures_are_sentences)
 	refused(o, -EPIPE, "sumo has exited");
 }
 
-TEST(stop_is_obeyed_at_the_start)
+TEST(a_stop_signal_is_obeyed_during_the_start)
 {
 	struct world_options o = options(1);
 	int fd = eventfd(1, EFD_CLOEXEC);

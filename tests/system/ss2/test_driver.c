@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A whole scenario run against the real sim-ss2: simd starts it when the source is selected, a client of ours walks
- * through the protocol over ZeroMQ, and what it does is seen by clients of simd.
+ * A whole scenario run against the real sim-ss2: simd starts it when the source is selected, our client walks through
+ * the protocol over ZeroMQ, and clients of simd see the effects.
  */
 #include "system/simd/run.h"
 
@@ -195,7 +195,7 @@ static void assert_driver(bool right, int64_t pid)
 {
 	if (right)
 		return;
-	fprintf(stderr, "%s", run_errors(&stage.simd)); /* whole: cmocka cuts what is longer than 1 KiB */
+	fprintf(stderr, "%s", run_errors(&stage.simd)); /* whole: cmocka truncates texts longer than 1 KiB */
 	fail_msg("the driver is %lld", (long long)pid);
 }
 
@@ -207,7 +207,7 @@ static void tick(struct stage *s)
 	ask(s, PEER_UPDATE_FRAME);
 }
 
-/* Who drives; above 0. */
+/* The process of the driver; above 0. */
 static int64_t driving(void)
 {
 	int64_t pid = driver_pid();
@@ -318,7 +318,7 @@ TEST(selecting_the_source_starts_the_server)
 
 	assert_int_equal(driver_pid(), 0);
 	select_source("ss2");
-	initialize(s, 0); /* waits in ZeroMQ until somebody listens */
+	initialize(s, 0); /* waits in ZeroMQ until there is a listener */
 	assert_true(driver_pid() > 0);
 	assert_int_equal(sim_now(s->client), 0);
 }
@@ -380,7 +380,7 @@ static uint32_t objects_in_the_next(struct stage *s, struct sim_subscriber *sub)
 	return n;
 }
 
-TEST(detections_are_lost_as_the_parameters_say)
+TEST(detections_are_lost_as_configured)
 {
 	assert_int_equal(objects_in_the_next(&stage, stage.truth), 1);
 	assert_int_equal(objects_in_the_next(&stage, stage.detected), 0);
@@ -414,7 +414,7 @@ static void publish_vehicle(struct stage *s)
 	assert_int_equal(sim_publish_local_copy(s->odometry, body, sim_builder_size(&b), s->t_ns), 0);
 }
 
-TEST(the_ego_is_where_the_vehicle_tells)
+TEST(the_ego_is_where_its_vehicle_says)
 {
 	struct stage *s = &stage;
 
@@ -447,7 +447,7 @@ static void junk(int port)
 	close(fd);
 }
 
-TEST(bad_requests_are_refused_and_the_run_goes_on)
+TEST(malformed_requests_are_refused_and_the_run_continues)
 {
 	const struct peer_status nobody = { .name = "nobody", .pose = { .qw = 1 } };
 	static uint8_t big[1200000];
@@ -470,7 +470,7 @@ TEST(bad_requests_are_refused_and_the_run_goes_on)
 	frame(s);
 }
 
-TEST(despawned_is_gone)
+TEST(a_despawned_object_is_no_longer_published)
 {
 	const struct sim_message *slot;
 	struct stage *s = &stage;
@@ -506,7 +506,7 @@ TEST(initialising_again_is_a_jump)
 	assert_int_equal(sim_now(s->client), 5000 * MS);
 }
 
-TEST(another_source_ends_the_server)
+TEST(selecting_another_source_ends_the_server)
 {
 	struct stage *s = &stage;
 	int64_t old = driving();
@@ -520,7 +520,7 @@ TEST(another_source_ends_the_server)
 	assert_int_equal(sim_now(s->client), MS);
 }
 
-TEST(the_run_goes_on_when_roudi_dies)
+TEST(the_run_continues_when_roudi_dies)
 {
 	struct stage *s = &stage;
 	int64_t old = run_number("GetInfo", "roudi_pid");
@@ -536,7 +536,7 @@ TEST(the_run_goes_on_when_roudi_dies)
 	frames_until_heard(s);
 }
 
-TEST(a_killed_server_is_started_again_and_has_its_scene)
+TEST(a_killed_server_is_restarted_with_its_scene)
 {
 	struct stage *s = &stage;
 	int64_t old = driving();
@@ -552,8 +552,8 @@ TEST(a_killed_server_is_started_again_and_has_its_scene)
 	assert_true(generation(s) > g);
 }
 
-/* Who takes part in steps behind sim-ss2 has a frame's objects in the step of that frame. */
-TEST(a_frame_is_seen_in_its_own_step)
+/* A participant that steps after sim-ss2 has a frame's objects in the step of that frame. */
+TEST(a_frame_is_published_in_its_own_step)
 {
 	struct sim_client *other = run_client("sensor");
 	struct stage *s = &stage;
@@ -572,7 +572,7 @@ TEST(a_frame_is_seen_in_its_own_step)
 		assert_int_equal(turn.now.sim_ns, s->t_ns);
 		for (; sim_take(s->objects, &m) == 0; sim_release(s->objects, m))
 			stamp = m->header.stamp_sim_ns;
-		if (i > 1) /* sim-ss2 joins when it sees that somebody takes part */
+		if (i > 1) /* sim-ss2 joins when it sees a participant */
 			assert_int_equal(stamp, s->t_ns);
 		assert_int_equal(sim_step_done(step), 0);
 		assert_true(receive(s));
@@ -622,7 +622,7 @@ static void let_go(struct hold *h)
 	sim_disconnect(h->client);
 }
 
-TEST(a_request_that_a_killed_server_was_in_is_answered_by_the_next)
+TEST(a_request_in_progress_in_a_killed_server_is_answered_by_the_next)
 {
 	struct stage *s = &stage;
 	uint32_t g = generation(s);
@@ -642,8 +642,8 @@ TEST(a_request_that_a_killed_server_was_in_is_answered_by_the_next)
 	assert_int_equal(said("waits for that answer"), 0);
 }
 
-/* It lies in the socket of a process that never reads it. */
-TEST(a_request_that_a_killed_server_had_not_read_is_answered_by_the_next)
+/* The request is in the socket of a process that never reads it. */
+TEST(a_request_unread_by_a_killed_server_is_answered_by_the_next)
 {
 	struct stage *s = &stage;
 	int64_t old = driving();
@@ -659,7 +659,7 @@ TEST(a_request_that_a_killed_server_had_not_read_is_answered_by_the_next)
 	frame(s);
 }
 
-/* A request that ends whoever takes it up does not do so for ever. */
+/* A request that crashes each server that reads it does not do so for ever. */
 TEST(a_request_that_ends_one_server_after_another_is_refused)
 {
 	struct stage *s = &stage;
@@ -693,7 +693,7 @@ static void walk(struct stage *s)
 	assert_int_equal(sim_now(s->client), s->t_ns);
 }
 
-TEST(twenty_kills_and_none_hangs)
+TEST(twenty_kills_never_block_the_scenario)
 {
 	struct stage *s = &stage;
 	uint32_t g = generation(s);
@@ -712,8 +712,8 @@ TEST(twenty_kills_and_none_hangs)
 	assert_int_equal(said("was lost with it"), 0);
 }
 
-/* Each run of a scenario begins with it: the clock jumps, and what was spawned goes. */
-TEST(kills_while_a_scenario_begins)
+/* Each run of a scenario begins with Initialize: the clock jumps, and spawned entities are removed. */
+TEST(kills_while_a_scenario_begins_do_not_block_it)
 {
 	struct stage *s = &stage;
 
@@ -732,7 +732,7 @@ TEST(kills_while_a_scenario_begins)
 	}
 }
 
-/* Another client begins: the log names both, and what the first one asks is refused. */
+/* Another client begins: the log names both, and requests of the first one are refused. */
 TEST(a_second_client_takes_the_scenario_over)
 {
 	struct stage *s = &stage;
@@ -758,7 +758,7 @@ TEST(a_second_client_takes_the_scenario_over)
 	tick(s);
 }
 
-/* Nobody hears from a process that is stopped: simd says why time stands. */
+/* A stopped process does not answer: simd says why time stands. */
 TEST(a_stopped_server_is_named)
 {
 	struct stage *s = &stage;
@@ -778,8 +778,11 @@ TEST(a_stopped_server_is_named)
 	free(json);
 }
 
-/* Whoever takes it away takes the connections: killed while its answer was owed, nobody drives on, and that can be seen. */
-TEST(without_its_connections_a_lost_request_is_named)
+/*
+ * A supervisor that does not keep the connections takes them away: killed before it had answered, sim-ss2 has no
+ * successor that drives, and the log says so.
+ */
+TEST(without_kept_connections_a_lost_request_is_reported)
 {
 	struct stage *s = &stage;
 	struct hold h;
@@ -806,7 +809,7 @@ TEST(without_its_connections_a_lost_request_is_named)
 	until_driver(false, 0);
 }
 
-/* A client that has gone without a word: nobody drives, the log says so, and the next request is served. */
+/* A client exits without a message: time has no driver, the log says so, and the next request is served. */
 TEST(a_scenario_that_falls_silent_is_seen)
 {
 	struct stage *s = &stage;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The side of Autoware in a scenario: a plain Cyclone DDS program that reads what it would, reliable, keep-last 10 and volatile as rclcpp
- * does unless told otherwise, with Cyclone's own settings. What does not come in time fails the running test. Thread: the test's.
+ * The side of Autoware in a scenario: a plain Cyclone DDS program that reads the topics Autoware reads, reliable,
+ * keep-last 10 and volatile as rclcpp does by default, with Cyclone's own settings. A message that does not arrive in
+ * time fails the running test. Thread: the test's.
  */
 #ifndef TEST_AUTOWARE_H
 #define TEST_AUTOWARE_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Preloaded: a disk that stands still. What is written by position waits while the file GATE_FILE is there, and makes GATE_FILE ".waits" first.
+ * Preloaded to simulate a disk that blocks: positional writes wait while the file GATE_FILE exists, and create
+ * GATE_FILE ".waits" first.
  */
 #include <fcntl.h>
 #include <sys/syscall.h>

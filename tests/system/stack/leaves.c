@@ -21,15 +21,15 @@ static void leave_a_process(void)
 	_exit(0);
 }
 
-TEST(fails_and_leaves_all)
+TEST(the_test_fails_and_leaves_all_behind)
 {
-	if (getpid() == 1) /* elsewhere whoever is orphaned is not ours to find */
+	if (getpid() == 1) /* elsewhere orphans are not our children */
 		leave_a_process();
 	stack_start("");
 	fail();
 }
 
-TEST(begins_clean)
+TEST(the_next_test_begins_clean)
 {
 	assert_string_equal(stack_leftovers(), "");
 	stack_stop(stack_start(""));

@@ -8,7 +8,7 @@ ends()
 	out=$("$@" "${B:-build}/test/stack-leaves" 2>&1)
 	code=$?
 	case $out in
-	*"FAILED  ] fails_and_leaves_all"*"OK ] begins_clean"*) [ $code = 1 ] && return ;;
+	*"FAILED  ] the_test_fails_and_leaves_all_behind"*"OK ] the_next_test_begins_clean"*) [ $code = 1 ] && return ;;
 	esac
 	echo "leaves.sh: $*: exit code $code"
 	echo "$out" | sed 's/^\[/ [/' # not what the runner counts

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mono.so, in front of libfaketime 0.9.10, which takes a moment of CLOCK_MONOTONIC for one of the wall clock in clock_nanosleep(), also where
- * it is told to leave that clock alone: the kernel has such a sleep itself.
+ * mono.so, loaded before libfaketime 0.9.10, which treats an absolute time of CLOCK_MONOTONIC in clock_nanosleep() as
+ * one of the wall clock, even where it is configured to leave that clock alone: here the system call is made directly.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the scenario of test_scenario.c places around its ego, and what a sensor ought to see of it, by the plainest arithmetic
- * there is: each cell by itself. Thread: any; pure but for a failing test.
+ * The objects that the scenario of test_scenario.c places around its ego, and what a sensor should see of them,
+ * computed in the simplest way: each cell by itself. Thread: any; pure but for a failing test.
  */
 #ifndef TEST_NPCS_H
 #define TEST_NPCS_H

@@ -43,7 +43,7 @@ bool printed(struct recording *rec, const char *text)
 	return strstr(rec->text, text);
 }
 
-/* One that should run, and has ended, will never be ready: what it said is the reason. */
+/* A recorder that should run, and has ended, will never be ready: its output is the reason. */
 static void assert_runs(void)
 {
 	siginfo_t si = { .si_pid = 0 };
@@ -67,7 +67,7 @@ int end_record(struct recording *rec, int sig)
 	return WEXITSTATUS(status);
 }
 
-/* ---- who publishes ---- */
+/* ---- publishers ---- */
 
 pid_t simd;
 struct voice voice;
@@ -141,7 +141,7 @@ bool is_subscribed(const char *channel)
 	return is;
 }
 
-/* ---- what is in a file ---- */
+/* ---- the content of a file ---- */
 
 unsigned messages_of(const char *path, const char *channel)
 {

@@ -20,7 +20,7 @@
 
 struct recording {
 	pid_t pid;
-	int out; /* what it prints */
+	int out; /* its output */
 	size_t n;
 	char text[65536];
 };
@@ -32,11 +32,11 @@ bool printed(struct recording *rec, const char *text);
 int end_record(struct recording *rec, int sig); /* its exit code */
 /* It has all its channels: its services come last. */
 bool is_ready(void);
-/* It has recorded what was published before, and all that it knows of is subscribed to. */
+/* It has recorded the messages published before, and has subscribed to all channels that it knows of. */
 void caught_up(void);
 bool is_subscribed(const char *channel);
 
-/* ---- who publishes ---- */
+/* ---- publishers ---- */
 
 struct voice {
 	struct sim_client *c;
@@ -57,7 +57,7 @@ void publish(unsigned i, unsigned number);
 /* No more than its queue takes. */
 void publish_many(unsigned i, unsigned from, unsigned n);
 
-/* ---- what is in the files ---- */
+/* ---- the content of the files ---- */
 
 /* How many of /tmp begin so. */
 unsigned files_of(const char *prefix);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A rig of config/rigs as a user has it: simd runs it, a simulator publishes on each of its channels, and a vehicle takes what is
- * commanded. topics_*.json has what is sent, what the other side must see of it, and what comes back: "S" is the stamp of
- * 1640995200.125 s. The other side is the test's.
+ * A rig of config/rigs as a user has it: simd runs it, a simulator publishes on each of its channels, and a vehicle
+ * receives the commands. topics_*.json has the messages sent, what the other side must see of them, and the messages
+ * that come back: "S" is the stamp of 1640995200.125 s. The test is the other side.
  */
 #ifndef TEST_RIG_H
 #define TEST_RIG_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was built with the headers of each release that tests/abi keeps goes on with the simd and the library of today: its program, which
- * has a part of everything, and its plug-in, through which the program's message goes. And with a library of tomorrow, of which today's
- * simd, simbridge and simctl are programs that were built before.
+ * Programs built with the headers of each release in tests/abi work with the simd and the library of today: its
+ * program, which uses every part, and its plug-in, through which the program's message goes. And with a library of
+ * tomorrow, where today's simd, simbridge and simctl are the programs that were built before.
  */
 #include "stack.h"
 
@@ -56,12 +56,12 @@ static void each_goes_on(const char *what)
 	globfree(&stored);
 }
 
-TEST_WITH(what_was_built_with_old_headers_goes_on, NULL, stack_sweep)
+TEST_WITH(programs_built_with_old_headers_continue_to_work, NULL, stack_sweep)
 {
 	each_goes_on("ok with " SIM_VERSION "\n");
 }
 
-TEST_FULL_WITH(it_goes_on_when_structs_of_options_and_a_message_have_grown, NULL, stack_sweep)
+TEST_FULL_WITH(programs_continue_to_work_with_larger_structs_and_a_longer_message, NULL, stack_sweep)
 {
 	const char *b = getenv("B");
 	char line[PATH_MAX];

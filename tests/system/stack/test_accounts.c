@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Figures add up, whoever leaves or dies: of a channel, messages = local + delivered + failed + no_bridge; of a bridge, attempted =
- * sent + failed + dropped + queued + held - late. And only what was lost to somebody is a drop.
+ * Counters add up, whichever processes exit or die: of a channel, messages = local + delivered + failed + no_bridge; of
+ * a bridge, attempted = sent + failed + dropped + queued + held - late. And a message counts as dropped only if a
+ * receiver missed it.
  */
 #include "peer.h"
 #include "stack.h"
@@ -71,7 +72,7 @@ static int alone(struct peer *p)
 }
 
 /* A sensor that only local subscribers want drops nothing. */
-TEST_WITH(no_bridge_is_no_drop, NULL, stack_sweep)
+TEST_WITH(a_message_without_a_bridge_is_not_a_drop, NULL, stack_sweep)
 {
 	pid_t simd = start(FAULTY_BRIDGE("")), pid;
 	struct peer *p = peer_new();
@@ -85,7 +86,7 @@ TEST_WITH(no_bridge_is_no_drop, NULL, stack_sweep)
 	assert_true(channel_adds_up("/alone"));
 	assert_non_null(strstr(stack_ctl("info", "/alone", NULL)->out, "for no bridge: 30 (not counted as dropped)"));
 	peer_join(p, pid);
-	assert_int_equal(p->reasons[SIM_REASON_NO_BRIDGE], 30); /* the program is told all the same */
+	assert_int_equal(p->reasons[SIM_REASON_NO_BRIDGE], 30); /* the program is notified all the same */
 	peer_free(p);
 	stack_stop(simd);
 }
@@ -126,7 +127,7 @@ static void who_leaves(const char *conf, bool dies, unsigned delivered)
 }
 
 /* What simd had accepted is delivered all the same, so it is not lost; what then fails is. */
-TEST_WITH(who_leaves_loses_nothing, NULL, stack_sweep)
+TEST_WITH(a_client_that_leaves_loses_no_accepted_message, NULL, stack_sweep)
 {
 	for (int dies = 0; dies < 2; dies++) {
 		who_leaves(FAULTY_BRIDGE("\"mode\":\"late\",\"delay_us\":100000"), dies, 10);
@@ -150,7 +151,7 @@ static int until_told(struct peer *p)
 }
 
 /* The bridge is killed with messages in its hands, again and again. */
-TEST_WITH(a_bridge_that_dies, NULL, stack_sweep)
+TEST_WITH(messages_to_a_bridge_that_dies_are_counted, NULL, stack_sweep)
 {
 	pid_t simd = start(FAULTY_BRIDGE("\"mode\":\"late\",\"delay_us\":20000")), pid;
 	struct peer *p = peer_new();

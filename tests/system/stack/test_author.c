@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the author of a sensor meets first: the README's sensor, with and without somebody who drives time. */
+/* First steps of a sensor's author: the README's sensor, with and without a time driver. */
 #include "peer.h"
 #include "stack.h"
 
@@ -27,7 +27,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Runs until killed; what it prints goes to SENSOR_LOG. */
+/* Runs until killed; its output goes to SENSOR_LOG. */
 static pid_t sensor_start(void)
 {
 	const char *b = getenv("B");
@@ -72,8 +72,8 @@ static bool ctl_shows(const char *text)
 	return strstr(stack_ctl("clock", "status", NULL)->out, text);
 }
 
-/* One message, then silence: somebody must say why, and what to do; done, it flows. */
-TEST_WITH(a_sensor_without_a_driver, setup, stack_sweep)
+/* One message, then silence: the program must be told why, and what to do; once that is done, messages flow. */
+TEST_WITH(a_sensor_without_a_driver_gets_the_reason, setup, stack_sweep)
 {
 	pid_t pid = sensor_start();
 
@@ -107,7 +107,7 @@ static int engine(struct peer *p)
 	return 0;
 }
 
-/* An engine that ends as it should is no news; one that just goes is. */
+/* An orderly release of the driver is not logged; a driver that disappears is. */
 TEST_WITH(an_orderly_release_is_no_warning, setup, stack_sweep)
 {
 	struct peer *p = peer_new();
@@ -184,7 +184,7 @@ static int stop_radar(void **state)
 	return stack_sweep(state);
 }
 
-/* A shell's line: what it prints, stderr too, and the exit code of its first command. */
+/* A shell's line: its output, stderr too, and the exit code of its first command. */
 static const char *by_shell(const char *line, int *ret_code)
 {
 	static char out[8192];
@@ -203,8 +203,8 @@ static const char *by_shell(const char *line, int *ret_code)
 	return out;
 }
 
-/* One line of it is all that anybody wants: it ends, and says nothing about that. */
-TEST_WITH(a_reader_that_goes, setup_radar, stop_radar)
+/* The reader takes one line and closes the pipe: the command ends, without an error message. */
+TEST_WITH(a_command_ends_silently_when_its_reader_closes_the_pipe, setup_radar, stop_radar)
 {
 	static const char *const lines[] = { "simctl echo radar/0 | head -1", "simctl hz radar/0 -w 100ms | head -1",
 					     "simctl list --watch | head -1", "simctl echo --json radar/0 | head -1" };
@@ -223,8 +223,8 @@ TEST_WITH(a_reader_that_goes, setup_radar, stop_radar)
 	assert_int_equal(code, 0);
 }
 
-/* Nothing is on /clock: nobody drives time. */
-TEST_WITH(once_ends_when_simd_is_gone, setup, stack_sweep)
+/* Nothing is published on /clock, as time has no driver. */
+TEST_WITH(echo_once_ends_when_simd_exits, setup, stack_sweep)
 {
 	const char *b = getenv("B");
 	char line[PATH_MAX], out[2000];
@@ -243,7 +243,7 @@ TEST_WITH(once_ends_when_simd_is_gone, setup, stack_sweep)
 		fail_msg("%s", out);
 }
 
-TEST_WITH(named_without_the_prefix, setup_radar, stop_radar)
+TEST_WITH(a_channel_may_be_named_without_the_prefix, setup_radar, stop_radar)
 {
 	const struct ctl_result *r;
 
@@ -254,7 +254,7 @@ TEST_WITH(named_without_the_prefix, setup_radar, stop_radar)
 	assert_int_equal(r->code, 1);
 	assert_non_null(strstr(r->err, "radar/1"));
 	assert_ptr_equal(strchr(r->err, '\n'), r->err + strlen(r->err) - 1);
-	r = stack_ctl("type", "show", "nav_msgs/msg/Path", NULL); /* nobody has registered it, but ROS has it */
+	r = stack_ctl("type", "show", "nav_msgs/msg/Path", NULL); /* it is not registered, but ROS has it */
 	assert_int_equal(r->code, 0);
 	assert_non_null(strstr(r->out, "# nav_msgs/Path\n"));
 	r = stack_ctl("type", "show", "diagnostic_msgs/DiagnosticStatus", "--ros", NULL);
@@ -272,7 +272,7 @@ TEST_WITH(named_without_the_prefix, setup_radar, stop_radar)
 }
 
 /* Two messages of three have objects[0], and none has objects[7]. */
-TEST_WITH(an_index_that_is_not_there, setup_radar, stop_radar)
+TEST_WITH(an_index_out_of_range_is_refused, setup_radar, stop_radar)
 {
 	const struct ctl_result *r;
 
@@ -287,7 +287,7 @@ TEST_WITH(an_index_that_is_not_there, setup_radar, stop_radar)
 	assert_int_equal(r->code, 0);
 }
 
-TEST_WITH(how_even_a_rate_is, setup_radar, stop_radar)
+TEST_WITH(hz_shows_how_even_a_rate_is, setup_radar, stop_radar)
 {
 	const struct ctl_result *r;
 	json_t *j, *v;
@@ -310,8 +310,8 @@ TEST_WITH(how_even_a_rate_is, setup_radar, stop_radar)
 	assert_int_equal(stack_ctl("hz", NULL)->code, 2);
 }
 
-/* A program in another language, by what the library exports: there and back, without C. */
-TEST_WITH(a_message_from_python, setup, stack_sweep)
+/* A program in another language uses the exported functions of the library: both directions, without C. */
+TEST_WITH(a_message_can_be_published_from_python, setup, stack_sweep)
 {
 	const char *b = getenv("B");
 	char cmd[PATH_MAX];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rig for Autoware.AI, config/rigs/autoware_ai.json, as a user has it, with a real master: one simulator that publishes on every
- * channel, and rospy, which must find the rig's topics and no others, and decode what was sent by the definitions that come over the
- * wire; then commands, which must come to the vehicle. topics_autoware_ai.json says what is sent and what must be seen.
+ * The rig for Autoware.AI, config/rigs/autoware_ai.json, as a user has it, with a real master: one simulator that
+ * publishes on every channel, and rospy, which must find exactly the rig's topics, and decode the messages by the
+ * definitions sent over the wire; then commands, which must reach the vehicle. topics_autoware_ai.json lists the
+ * messages sent and expected.
  */
 #include "rig.h"
 #include "ros_master.h"
@@ -45,7 +46,7 @@ TEST_WITH(topics_are_those_of_autoware_ai, start, stop)
 	stack_stop(rig_simd);
 }
 
-TEST_WITH(commands_come_to_the_vehicle, start, stop)
+TEST_WITH(control_commands_reach_the_vehicle, start, stop)
 {
 	struct peer *p = peer_new();
 	pid_t vehicle = peer_fork(p, rig_drive), autoware = fork();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bridges that fail, hang, crash, answer late or twice: each accepted message completes once, nobody else suffers. */
+/*
+ * Bridges that fail, hang, crash, answer late or twice: each accepted message completes once, and no other client is
+ * affected.
+ */
 #include "peer.h"
 #include "stack.h"
 
@@ -67,8 +70,8 @@ TEST_WITH(a_bridge_that_fails_is_counted, NULL, stack_sweep)
 	peer_free(p);
 }
 
-/* The far side goes again and again: the same process connects to it again, and what was accepted is answered. */
-TEST_WITH(loses_its_connection, NULL, stack_sweep)
+/* The far side disconnects again and again: the same process reconnects to it, and accepted messages are answered. */
+TEST_WITH(a_bridge_that_loses_its_connection_reconnects, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	int64_t process;
@@ -92,7 +95,7 @@ TEST_WITH(loses_its_connection, NULL, stack_sweep)
 }
 
 /* Answers come from another thread, or come twice: the second is the host's to swallow. */
-TEST_WITH(late_or_twice, NULL, stack_sweep)
+TEST_WITH(late_and_duplicate_answers_are_handled, NULL, stack_sweep)
 {
 	static const char *const modes[] = { "\"mode\":\"late\",\"delay_us\":300",
 					     "\"mode\":\"twice\",\"delay_us\":300" };
@@ -161,8 +164,11 @@ TEST_WITH(a_bridge_that_hangs_is_killed, NULL, stack_sweep)
 	peer_free(p);
 }
 
-/* A slow bridge takes the window; the producer waits for credits, and none of the other bridge's channel. */
-TEST_WITH(slow_beside_fast, NULL, stack_sweep)
+/*
+ * A slow bridge uses up its window; the producer waits for credits of that channel, but not for those of the other
+ * bridge's channel.
+ */
+TEST_WITH(a_slow_bridge_costs_a_fast_one_no_credits, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid;
@@ -175,7 +181,7 @@ TEST_WITH(slow_beside_fast, NULL, stack_sweep)
 	AWAIT(!strcmp(stack_bridge_text("slow", "status"), "connected") &&
 	      !strcmp(stack_bridge_text("fast", "status"), "connected"));
 	pid = load(p, 40, 0);
-	/* the fast one is ahead of the slow one, whose messages do not hold it back */
+	/* the fast one is ahead of the slow one, whose messages do not delay it */
 	AWAIT(stack_bridge("fast", "sent") > stack_bridge("slow", "sent") + 20);
 	finish(p, pid);
 	peer_free(p);
@@ -210,8 +216,8 @@ static void end_lanes(struct peer *p[3], const pid_t pid[3])
 	stack_stop(simd);
 }
 
-/* Whatever the number of lanes. */
-TEST_WITH(each_channel_comes_in_order, NULL, stack_sweep)
+/* With any number of lanes. */
+TEST_WITH(messages_of_each_ordered_channel_arrive_in_order, NULL, stack_sweep)
 {
 	struct peer *p[3];
 	pid_t pid[3];
@@ -225,7 +231,7 @@ TEST_WITH(each_channel_comes_in_order, NULL, stack_sweep)
 }
 
 /* Where the rig does not ask for that, all lanes take the channel's, and they are not. */
-TEST_WITH(a_channel_without_order_comes_as_it_may, NULL, stack_sweep)
+TEST_WITH(messages_of_a_channel_without_order_may_overtake, NULL, stack_sweep)
 {
 	struct peer *p[3];
 	pid_t pid[3];
@@ -263,8 +269,8 @@ TEST_WITH(a_killed_bridge_is_restarted, NULL, stack_sweep)
 	peer_free(p);
 }
 
-/* simd is told to stop with messages in hand: each is answered, delivered or not, before it ends. */
-TEST_WITH(stopped_under_load, NULL, stack_sweep)
+/* simd gets the signal to stop with messages in flight: each is answered, delivered or not, before it ends. */
+TEST_WITH(simd_stopped_under_load_answers_every_message, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid;
@@ -277,12 +283,13 @@ TEST_WITH(stopped_under_load, NULL, stack_sweep)
 	peer_join(p, pid);
 	peer_check(p, false);
 	assert_int_equal(p->called, p->offered);
-	assert_true(p->reasons[SIM_REASON_SHUTDOWN] > 0); /* simd said so; "lost" is what came after its last word */
+	/* messages that simd had announced; those after its last packet complete as "lost" */
+	assert_true(p->reasons[SIM_REASON_SHUTDOWN] > 0);
 	peer_free(p);
 }
 
-/* A bridge that cannot load its plug-in or refuses its options is given up, and said; the rest goes on. */
-TEST_WITH(a_bridge_that_never_starts_is_given_up, NULL, stack_sweep)
+/* A bridge that cannot load its plug-in or refuses its options is abandoned, and the log says so; the rest goes on. */
+TEST_WITH(a_bridge_that_never_starts_is_abandoned, NULL, stack_sweep)
 {
 	simd = stack_start("\"TimeSource\":\"system\"," STACK_POOLS ",\"process\":{\"restart_ms\":10},"
 			   "\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"odd\",\"plugin\":\"" FAULTY "\","
@@ -294,8 +301,11 @@ TEST_WITH(a_bridge_that_never_starts_is_given_up, NULL, stack_sweep)
 	stack_stop(simd);
 }
 
-/* One that cannot start says why where people look: a mistake in its options, and what the plug-in itself finds. */
-TEST_WITH(says_why_not, NULL, stack_sweep)
+/*
+ * A bridge that cannot start shows why in its status: a mistake in its options, and errors that the plug-in itself
+ * finds.
+ */
+TEST_WITH(a_bridge_that_cannot_start_shows_the_reason, NULL, stack_sweep)
 {
 	static const struct {
 		const char *bridge, *words;

@@ -70,8 +70,8 @@ static pid_t all_succeed(struct peer *p)
 	"\"/control/gear_cmd\":{\"type\":\"autoware_vehicle_msgs/msg/GearCommand\",\"channel\":\"gear\"}}}}," \
 	"{\"name\":\"count\",\"plugin\":\"null\"}]}]"
 
-/* What comes in, and /clock, as what goes out: never the bare channel. */
-TEST_WITH(what_comes_in_has_its_topic_and_type_beside_it, NULL, stack_sweep)
+/* Inbound channels and /clock too: never the bare channel. */
+TEST_WITH(inbound_channels_and_the_clock_show_topic_and_type, NULL, stack_sweep)
 {
 	pid_t simd = start(COMES);
 	const struct ctl_result *r;
@@ -84,7 +84,7 @@ TEST_WITH(what_comes_in_has_its_topic_and_type_beside_it, NULL, stack_sweep)
 	stack_stop(simd);
 }
 
-TEST_WITH(it_gets_an_automatic_name, NULL, stack_sweep)
+TEST_WITH(a_channel_without_a_valid_ros_name_gets_an_automatic_name, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t simd = start(CONF("automatic")), pid = all_succeed(p);
@@ -99,7 +99,7 @@ TEST_WITH(it_gets_an_automatic_name, NULL, stack_sweep)
 	stack_stop(simd);
 }
 
-TEST_WITH(it_is_taken_off, NULL, stack_sweep)
+TEST_WITH(with_strict_names_the_channel_is_not_carried, NULL, stack_sweep)
 {
 	static const char shown[] = "not carried by ros: \"/car/radar/0\" is not the name of a topic";
 	struct peer *p = peer_new();
@@ -137,7 +137,7 @@ static int two_sensors(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(a_name_is_not_shared, NULL, stack_sweep)
+TEST_WITH(an_automatic_name_is_not_shared, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t simd = start(CONF("automatic")), pid = peer_fork(p, two_sensors);
@@ -153,7 +153,7 @@ TEST_WITH(a_name_is_not_shared, NULL, stack_sweep)
 }
 
 /* Each bridge that has topics of SVL Simulator may have its mistakes, and no other's. */
-TEST(odd_mistakes_are_found)
+TEST(invalid_compat_options_are_reported)
 {
 	static const char *const argv[] = { "simd", "--rig", "/tmp/rig.json", "--check-config", NULL };
 	static const char *const plugins[] = { "ros1", "ros2", "rosbridge", "lgsvl" };
@@ -177,8 +177,8 @@ TEST(odd_mistakes_are_found)
 	assert_int_equal(remove("/tmp/rig.json"), 0);
 }
 
-/* What the options of that bridge may be is told without a start. */
-TEST(odd_options_are_found)
+/* The bridge's options are checked without a start. */
+TEST(invalid_name_options_are_reported)
 {
 	static const char *const argv[] = { "simd", "--rig", "/tmp/rig.json", "--check-config", NULL };
 	const struct ctl_result *r;

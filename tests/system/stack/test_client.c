@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clients killed or stopped while they publish, hold and subscribe: nothing leaks, nobody else notices. */
+/* Clients killed or stopped while they publish, hold and subscribe: nothing leaks, and no other client notices. */
 #include "peer.h"
 #include "stack.h"
 
@@ -27,7 +27,7 @@ static int busy(struct peer *p)
 		int r = peer_queue(p, pub, 64, i % 4 ? NULL : t);
 
 		PEER(p, r == 0 || r == -EBUSY || r == -ETIMEDOUT);
-		if (i % 8 == 0 && sim_take(sub, &got) == 0) /* held for ever: at most 8 + what is queued */
+		if (i % 8 == 0 && sim_take(sub, &got) == 0) /* held for ever: at most 8 + the queued ones */
 			atomic_fetch_add(&p->received, 1);
 		if (atomic_load(&p->received) >= 6)
 			sim_release(sub, got), atomic_fetch_sub(&p->received, 1);
@@ -43,7 +43,7 @@ static int busy(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(killed_at_any_moment, NULL, stack_sweep)
+TEST_WITH(clients_killed_at_any_moment_leave_nothing, NULL, stack_sweep)
 {
 	uint64_t seed = test_seed(3);
 	struct peer *witness = peer_new(), *ex = peer_new();
@@ -84,7 +84,7 @@ TEST_WITH(killed_at_any_moment, NULL, stack_sweep)
 	peer_free(ex);
 }
 
-/* A token whose holder dies is free again at once, although nobody answers. */
+/* A token whose holder dies is free again at once, although its message is not answered. */
 static int holder(struct peer *p)
 {
 	struct sim_client *c = peer_connect(p, "holder");
@@ -100,7 +100,7 @@ static int holder(struct peer *p)
 	_exit(0);
 }
 
-TEST_WITH(a_token_of_the_dead, NULL, stack_sweep)
+TEST_WITH(a_token_of_a_dead_client_is_released, NULL, stack_sweep)
 {
 	struct peer *first = peer_new(), *second = peer_new();
 	pid_t simd = stack_start(CONF("\"mode\":\"slow\",\"delay_us\":100000")), one, two;
@@ -110,7 +110,7 @@ TEST_WITH(a_token_of_the_dead, NULL, stack_sweep)
 	AWAIT(first->accepted > 0);
 	two = peer_fork(second, holder);
 	AWAIT(second->ready);
-	for (int i = 0; i < 5; i++) { /* whoever has it */
+	for (int i = 0; i < 5; i++) { /* whichever process holds it */
 		struct peer *p = i % 2 ? second : first;
 		pid_t *pid = i % 2 ? &two : &one;
 		uint64_t n;
@@ -133,7 +133,7 @@ TEST_WITH(a_token_of_the_dead, NULL, stack_sweep)
 }
 
 /* Three seconds of standstill are not death: it goes on where it was. */
-TEST_WITH(stopped_for_three_seconds, NULL, stack_sweep)
+TEST_WITH(a_client_stopped_for_three_seconds_continues, NULL, stack_sweep)
 {
 	struct peer *p = peer_new(), *ex = peer_new();
 	pid_t simd = stack_start(CONF("\"mode\":\"count\"")), pid, ex_pid;
@@ -200,7 +200,7 @@ static int deaf(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(one_that_does_not_read, NULL, stack_sweep)
+TEST_WITH(a_client_that_does_not_read_holds_nothing_up, NULL, stack_sweep)
 {
 	struct peer *p = peer_new(), *other = peer_new();
 	pid_t simd = stack_start(CONF("\"mode\":\"count\"")), pid, other_pid;

@@ -54,7 +54,7 @@ static int offer(struct peer *p)
 	return atomic_load(&p->result);
 }
 
-TEST_WITH(pause_refuses, NULL, stack_sweep)
+TEST_WITH(while_paused_publishing_is_refused, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	int64_t at;
@@ -171,7 +171,7 @@ static int listener(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(clock_goes_on, NULL, stack_sweep)
+TEST_WITH(the_clock_is_published_while_paused, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	uint32_t generation;
@@ -209,7 +209,7 @@ TEST_WITH(clock_goes_on, NULL, stack_sweep)
 	assert_true(p->sim_ns >= at);
 	assert_int_equal(stack_ctl("clock", "source", "simulation", NULL)->code, 0);
 	assert_int_equal(stack_ctl("clock", "source", "unity", NULL)->code, 0);
-	AWAIT(now_sim_ns() == 0); /* nobody drives it */
+	AWAIT(now_sim_ns() == 0); /* time has no driver */
 	assert_int_equal(p->failed, 0);
 	peer_join(p, pid);
 	stack_stop(simd);
@@ -286,7 +286,7 @@ TEST_WITH(a_driver_moves_time, NULL, stack_sweep)
 	peer_free(q);
 }
 
-/* Asks for as much as it is told to, and not again. */
+/* Requests as much as it is told to, and not again. */
 static int slow_driver(struct peer *p)
 {
 	struct sim_client *c = peer_connect(p, "slow");
@@ -327,8 +327,8 @@ static void end_by(pid_t pid, int sig)
 	assert_int_equal(WEXITSTATUS(status), 128 + sig);
 }
 
-/* The driver does not come; what was asked for is done all the same. */
-TEST_WITH(a_signal_ends_whoever_waits_for_a_driver, NULL, stack_sweep)
+/* The driver does not answer; the requested change takes effect all the same. */
+TEST_WITH(a_signal_ends_a_command_that_waits_for_a_driver, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid, ctl;
@@ -353,7 +353,7 @@ TEST_WITH(a_signal_ends_whoever_waits_for_a_driver, NULL, stack_sweep)
 	peer_free(p);
 }
 
-TEST_WITH(sources_without_pause, NULL, stack_sweep)
+TEST_WITH(sources_without_pause_refuse_control, NULL, stack_sweep)
 {
 	start(CONF("system"));
 	assert_int_equal(stack_ctl("clock", "source", "ros2", NULL)->code, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What bash completes for simctl beside a simd that runs: each argument and option whose words are known. */
+/* Bash completions of simctl beside a running simd: each argument and option with known words. */
 #include "stack.h"
 
 #include <errno.h>
@@ -72,7 +72,7 @@ static bool offers(const char *line, const char *want, char *got, size_t size)
 	return found;
 }
 
-TEST_WITH(bash_knows_the_words_of_simctl, setup, teardown)
+TEST_WITH(bash_completes_the_words_of_simctl, setup, teardown)
 {
 	static const struct {
 		const char *line, *want;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Components that do what they must not: each is named, its process ends so that simd starts it again, others go on. */
+/* Components that misbehave: each is named, its process ends so that simd restarts it, and other processes continue. */
 #include "stack.h"
 
 #include <signal.h>
@@ -78,7 +78,7 @@ static void ends(const char *modules, int code, const char *says)
 
 #define BY(number) (128 + (number))
 
-TEST_WITH(a_crash_is_named_wherever_it_happens, NULL, clean)
+TEST_WITH(a_crash_is_reported_with_its_component, NULL, clean)
 {
 	start("\"TimeSource\":\"system\"," STACK_POOLS);
 	ends(BAD("init", "segv"), BY(SIGSEGV), "component rogue crashed: SIGSEGV");
@@ -92,7 +92,7 @@ TEST_WITH(a_crash_is_named_wherever_it_happens, NULL, clean)
 }
 
 /* Nothing is left of the stack of the thread to say it on. */
-TEST_FULL_WITH(a_recursion_without_end_is_named, NULL, clean)
+TEST_FULL_WITH(an_endless_recursion_is_reported_with_its_component, NULL, clean)
 {
 	start("\"TimeSource\":\"system\"," STACK_POOLS);
 	ends(BAD("proc", "overflow"), BY(SIGSEGV), "component rogue crashed: SIGSEGV");
@@ -100,7 +100,7 @@ TEST_FULL_WITH(a_recursion_without_end_is_named, NULL, clean)
 	end();
 }
 
-TEST_FULL_WITH(a_crash_in_a_thread_of_its_own_is_named_by_its_code, NULL, clean)
+TEST_FULL_WITH(a_crash_in_a_thread_of_the_component_is_attributed_by_its_code, NULL, clean)
 {
 	start("\"TimeSource\":\"system\"," STACK_POOLS);
 	ends(CHAIN "," BAD("proc", "thread"), BY(SIGSEGV),
@@ -114,14 +114,14 @@ TEST_FULL_WITH(a_crash_in_a_thread_of_its_own_is_named_by_its_code, NULL, clean)
 		"\",\"name\":\"rogue\",\"interval_ms\":5,\"config\":{\"how\":\"" how "\"}}]}"
 
 /* std::terminate ends the process; whose it was is seen by its code. */
-TEST_FULL_WITH(an_exception_that_leaves_a_thread_is_named, NULL, clean)
+TEST_FULL_WITH(an_exception_that_leaves_a_thread_is_reported, NULL, clean)
 {
 	start("\"TimeSource\":\"system\"," STACK_POOLS);
 	ends(CHAIN "," CXX("Own", "raw"), BY(SIGABRT), "component rogue crashed, in a thread that is not simhost's");
 	end();
 }
 
-TEST_WITH(what_a_destructor_throws_is_said, NULL, stack_sweep)
+TEST_WITH(an_exception_of_a_destructor_is_reported, NULL, stack_sweep)
 {
 	write_dag("", CHAIN "," CXX("Last", ""));
 	start(RIG);
@@ -131,8 +131,8 @@ TEST_WITH(what_a_destructor_throws_is_said, NULL, stack_sweep)
 }
 #endif
 
-/* It would look like an end that was asked for, after which nobody starts it again. */
-TEST_FULL_WITH(who_calls_exit_is_named_and_has_failed, NULL, clean)
+/* It would look like a requested exit, after which the process is not restarted. */
+TEST_FULL_WITH(a_component_that_calls_exit_is_named_and_counts_as_failed, NULL, clean)
 {
 	start("\"TimeSource\":\"system\"," STACK_POOLS);
 	ends(BAD("init", "exit"), 70, "component rogue called exit()");
@@ -141,8 +141,8 @@ TEST_FULL_WITH(who_calls_exit_is_named_and_has_failed, NULL, clean)
 	end();
 }
 
-/* Neither the library nor simhost catches what a plain callback of C++ throws: then it is a crash like others. */
-TEST_WITH(an_exception_that_nobody_catches_is_named, NULL, clean)
+/* Neither the library nor simhost catches an exception of a plain C++ callback: it counts as a crash. */
+TEST_WITH(an_uncaught_exception_is_reported_with_its_component, NULL, clean)
 {
 #define THROWS(where) \
 	"{\"library\":\"bad_component_cxx.so\",\"components\":[{\"class\":\"Thrower\",\"name\":\"rogue\",\"interval_ms\":5," \
@@ -171,7 +171,7 @@ static void rig(const char *where, const char *how)
 	assert_false(stack_said("wait for each other")); /* what its node reads besides is no input */
 }
 
-TEST_FULL_WITH(a_callback_of_a_parameter_is_the_component_s, NULL, clean)
+TEST_FULL_WITH(a_parameter_callback_is_attributed_to_its_component, NULL, clean)
 {
 	rig("param", "segv");
 	(void)stack_ctl("param", "set", "rogue", "p", "1", NULL);
@@ -180,7 +180,7 @@ TEST_FULL_WITH(a_callback_of_a_parameter_is_the_component_s, NULL, clean)
 	end();
 }
 
-TEST_FULL_WITH(a_handler_of_a_service_is_the_component_s, NULL, clean)
+TEST_FULL_WITH(a_service_handler_is_attributed_to_its_component, NULL, clean)
 {
 	rig("service", "exit");
 	(void)stack_ctl("service", "call", "/rogue/poke", NULL);
@@ -197,9 +197,9 @@ TEST_FULL_WITH(a_crash_in_shutdown_is_named, NULL, clean)
 	end();
 }
 
-/* ---- who does not come back ---- */
+/* ---- callbacks that never return ---- */
 
-TEST_FULL_WITH(an_init_that_does_not_come_back_is_named_and_ended, NULL, clean)
+TEST_FULL_WITH(an_init_that_never_returns_is_named_and_ended, NULL, clean)
 {
 	write_dag("", CHAIN "," BAD("init", "hang"));
 	start("\"TimeSource\":\"system\"," HOST("300ms")); /* init has ten times as long */
@@ -209,8 +209,8 @@ TEST_FULL_WITH(an_init_that_does_not_come_back_is_named_and_ended, NULL, clean)
 	end();
 }
 
-/* Who asks for it again while it hangs does not switch off who watches. */
-TEST_FULL_WITH(a_component_that_hangs_while_it_is_loaded_again_is_named_and_ended, NULL, clean)
+/* A second request to reload while it hangs does not switch off the watchdog. */
+TEST_FULL_WITH(a_component_that_hangs_during_a_reload_is_named_and_ended, NULL, clean)
 {
 	rig("shutdown", "hang");
 	(void)stack_ctl("service", "call", "--timeout", "1s", "/rogue/reload", NULL);
@@ -220,7 +220,7 @@ TEST_FULL_WITH(a_component_that_hangs_while_it_is_loaded_again_is_named_and_ende
 	end();
 }
 
-TEST_WITH(who_holds_up_the_end_of_the_process_is_named, NULL, clean)
+TEST_WITH(a_component_that_holds_up_the_end_of_the_process_is_named, NULL, clean)
 {
 	rig("shutdown", "hang");
 	end();
@@ -249,7 +249,7 @@ TEST_FULL_WITH(a_timer_that_hangs_is_named, NULL, clean)
 	hangs("timer", "component rogue has been in its timer rogue_timer for");
 }
 
-/* It is the service set_parameter that calls it: the one inside is named. */
+/* The service set_parameter calls the component's callback: the component that was called is named. */
 TEST_FULL_WITH(a_change_of_a_parameter_that_hangs_is_named, NULL, clean)
 {
 	hangs("param", "component rogue has been in its parameter p for");
@@ -260,7 +260,7 @@ TEST_FULL_WITH(a_service_that_hangs_is_named, NULL, clean)
 	hangs("service", "component rogue has been in its service rogue/poke for");
 }
 
-TEST_WITH(who_publishes_without_end_is_named_and_others_lose_nothing, NULL, clean)
+TEST_WITH(a_component_that_publishes_without_pause_is_named_and_others_lose_nothing, NULL, clean)
 {
 	struct sim_client_options o = {
 		.size = sizeof(o), .name = "test", .socket = STACK_SOCKET, .timeout_ms = PATIENT_MS
@@ -295,7 +295,7 @@ TEST_WITH(who_publishes_without_end_is_named_and_others_lose_nothing, NULL, clea
 }
 
 /* Its writer is in proc as long as it is: the message is handed over inside the call. */
-TEST_FULL_WITH(in_simulation_the_one_inside_is_named, NULL, clean)
+TEST_FULL_WITH(in_simulation_the_component_inside_the_call_is_named, NULL, clean)
 {
 	struct sim_client_options o = {
 		.size = sizeof(o), .name = "test", .socket = STACK_SOCKET, .timeout_ms = PATIENT_MS
@@ -324,7 +324,7 @@ TEST_FULL_WITH(in_simulation_the_one_inside_is_named, NULL, clean)
 }
 
 /* The message goes to its own reader inside the call, again and again: it is not that one which does not come back. */
-TEST_FULL_WITH(who_publishes_without_end_in_simulation_is_named, NULL, clean)
+TEST_FULL_WITH(in_simulation_a_component_that_publishes_without_end_is_named, NULL, clean)
 {
 	struct sim_client_options o = {
 		.size = sizeof(o), .name = "test", .socket = STACK_SOCKET, .timeout_ms = PATIENT_MS
@@ -358,7 +358,7 @@ static void refused(const char *modules, const char *says)
 	ends(modules, 78, says);
 }
 
-TEST_WITH(a_library_of_another_day_is_refused_by_name_and_line, NULL, clean)
+TEST_WITH(a_library_built_for_another_version_is_refused_with_name_and_line, NULL, clean)
 {
 	start("\"TimeSource\":\"system\"," STACK_POOLS);
 	refused("{\"library\":\"bad_component.so\",\"components\":[\n{\"class\":\"Old\",\"name\":\"rogue\"}]}",
@@ -372,7 +372,7 @@ TEST_WITH(a_library_of_another_day_is_refused_by_name_and_line, NULL, clean)
 	end();
 }
 
-TEST_WITH(a_scheduler_that_cannot_be_is_refused_with_its_line, NULL, clean)
+TEST_WITH(an_invalid_scheduler_is_refused_with_its_line, NULL, clean)
 {
 	static const char *const argv[] = { "simhost", "-d", DAG, NULL };
 	const struct ctl_result *r;

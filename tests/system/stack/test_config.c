@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each mistake in a configuration: one sentence that says where and what to do, and a non-zero exit. */
+/* Each mistake in a configuration: one error text that says where and what to do, and a non-zero exit. */
 #include "mem.h"
 #include "stack.h"
 #include "trust.h"
@@ -123,7 +123,7 @@ static void write_file(const char *text)
 
 /* ---- what others can change, as root ---- */
 
-#define OPEN "/tmp/out-open" /* a directory that anybody may write to */
+#define OPEN "/tmp/out-open" /* a directory that any user may write to */
 
 static void copy_to_open(const char *from, const char *name)
 {
@@ -155,7 +155,7 @@ static void refused(const char *conf, const char *rig, const char *words)
 
 #define WITH_BRIDGE(more) "{\"rigs\":[{\"name\":\"a\",\"bridges\":[{\"name\":\"b\"," more "}]}]}"
 
-TEST(what_others_can_change_is_not_obeyed_by_root)
+TEST(root_does_not_obey_files_that_others_can_change)
 {
 	if (!trust_is_asked())
 		skip();
@@ -182,7 +182,7 @@ TEST(what_others_can_change_is_not_obeyed_by_root)
 }
 
 /* Wherever it is named, and found by PATH as well. */
-TEST(programs_that_others_can_change_are_not_for_root)
+TEST(root_does_not_run_programs_that_others_can_change)
 {
 	const char *path = getenv("PATH");
 	char *old = mem_strdup(path ? path : ""), *with = mem_printf("%s:%s", OPEN, path ? path : "");
@@ -202,8 +202,8 @@ TEST(programs_that_others_can_change_are_not_for_root)
 	mem_free(with);
 }
 
-/* Started it says so, and goes on without. */
-TEST_WITH(a_process_of_others_is_not_started_by_root, NULL, stack_sweep)
+/* The start logs that, and continues without the process. */
+TEST_WITH(root_does_not_start_processes_of_other_users, NULL, stack_sweep)
 {
 	pid_t simd;
 
@@ -217,7 +217,7 @@ TEST_WITH(a_process_of_others_is_not_started_by_root, NULL, stack_sweep)
 	stack_stop(simd);
 }
 
-TEST_WITH(a_roudi_of_others_is_not_started_by_root, NULL, stack_sweep)
+TEST_WITH(root_does_not_start_a_roudi_of_other_users, NULL, stack_sweep)
 {
 	static const char *const argv[] = { "simd", "--config", FILE_NAME, "--runtime-dir", STACK_DIR, NULL };
 	const struct ctl_result *r;
@@ -232,7 +232,7 @@ TEST_WITH(a_roudi_of_others_is_not_started_by_root, NULL, stack_sweep)
 }
 
 /* Its members could connect, and reach no memory. */
-TEST_WITH(the_socket_s_group_is_the_memory_s, NULL, stack_sweep)
+TEST_WITH(the_group_of_the_socket_owns_the_memory, NULL, stack_sweep)
 {
 	static const char *const argv[] = { "simd", "--config", FILE_NAME, "--runtime-dir", STACK_DIR, NULL };
 	static const char *const check[] = { "simd", "--config", FILE_NAME, "--check-config", NULL };
@@ -256,7 +256,7 @@ TEST_WITH(the_socket_s_group_is_the_memory_s, NULL, stack_sweep)
 }
 
 /* The iceoryx module: simd does not start with one. */
-TEST_WITH(a_module_of_others_is_not_loaded_by_root, NULL, stack_sweep)
+TEST_WITH(root_does_not_load_modules_of_other_users, NULL, stack_sweep)
 {
 	static const char *const argv[] = { "simd", "--config", FILE_NAME, "--runtime-dir", STACK_DIR, NULL };
 	const struct ctl_result *r;
@@ -273,7 +273,7 @@ TEST_WITH(a_module_of_others_is_not_loaded_by_root, NULL, stack_sweep)
 		fail_msg("%s", r->err);
 }
 
-TEST(each_mistake_has_its_sentence)
+TEST(each_configuration_error_has_its_text)
 {
 	static const char *const argv[] = { "simd", "--config", FILE_NAME, "--check-config", NULL };
 
@@ -284,7 +284,7 @@ TEST(each_mistake_has_its_sentence)
 	assert_int_equal(remove(FILE_NAME), 0);
 }
 
-TEST(each_command_line)
+TEST(each_command_line_is_checked)
 {
 	for (unsigned i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
 		const char *argv[] = { "simd", lines[i].a, lines[i].b, "--check-config", NULL };
@@ -293,7 +293,7 @@ TEST(each_command_line)
 	}
 }
 
-/* A file that is not there is told before the start, unless it may be there for a bridge that others start. */
+/* A missing file is reported before the start, unless it belongs to a bridge that is started separately. */
 TEST(missing_plugins_are_named)
 {
 	static const struct {
@@ -328,8 +328,8 @@ static unsigned lines_in(const char *text)
 	return n;
 }
 
-/* All of it in one run, each with the file and the key; what is right is not named. */
-TEST(all_that_a_start_would_refuse)
+/* All errors in one run, each with the file and the key; valid settings are not named. */
+TEST(check_config_reports_everything_that_a_start_would_refuse)
 {
 	static const char *const argv[] = { "simd", "--config", FILE_NAME, "--check-config", NULL };
 	static const char *const want[] = {
@@ -366,8 +366,8 @@ TEST(all_that_a_start_would_refuse)
 	assert_int_equal(remove(FILE_NAME), 0);
 }
 
-/* Bridges say themselves what they would not take. */
-TEST(what_bridges_would_refuse)
+/* Bridges themselves report the settings that they would refuse. */
+TEST(check_config_reports_what_bridges_would_refuse)
 {
 	static const char *const argv[] = { "simd", "--config", FILE_NAME, "--check-config", NULL };
 	static const char *const want[] = {
@@ -393,8 +393,8 @@ TEST(what_bridges_would_refuse)
 	assert_int_equal(remove(FILE_NAME), 0);
 }
 
-/* What is to come in, and what is called over there, of each bridge that has it. */
-TEST(what_bridges_would_not_bring_in)
+/* Inbound topics and called services, of each bridge that has them. */
+TEST(check_config_reports_invalid_inbound_topics_of_bridges)
 {
 	static const char *const argv[] = { "simd", "--config", FILE_NAME, "--check-config", NULL };
 	static const struct {
@@ -431,8 +431,8 @@ TEST(what_bridges_would_not_bring_in)
 	assert_int_equal(remove(FILE_NAME), 0);
 }
 
-/* Those that need no look at the machine come in one run too. */
-TEST(all_that_is_wrong_in_itself)
+/* Errors that need no look at the machine are reported in one run too. */
+TEST(all_errors_that_need_no_look_at_the_machine_are_reported_in_one_run)
 {
 	static const char *const argv[] = { "simd", "--config", FILE_NAME, "--check-config", NULL };
 	const struct ctl_result *r;
@@ -445,8 +445,8 @@ TEST(all_that_is_wrong_in_itself)
 	assert_int_equal(remove(FILE_NAME), 0);
 }
 
-/* What cannot be known before: the start itself refuses, with nothing left behind. */
-TEST(at_the_start)
+/* Errors that only the start can find: it fails, and leaves nothing behind. */
+TEST(a_start_refuses_what_could_not_be_checked_before)
 {
 	static const struct {
 		const char *conf, *words;
@@ -480,7 +480,7 @@ TEST(at_the_start)
 
 /* ---- where bridges work ---- */
 
-TEST_WITH(bridges_work_in_their_directory, NULL, stack_sweep)
+TEST_WITH(bridges_run_in_their_working_directory, NULL, stack_sweep)
 {
 	char path[40], dir[64] = "";
 	pid_t simd;
@@ -497,8 +497,11 @@ TEST_WITH(bridges_work_in_their_directory, NULL, stack_sweep)
 
 /* ---- what passes ---- */
 
-/* systemd would try no more after 78, and the machine has enough a second later. The log is a part whose failures are otherwise of that kind. */
-TEST_WITH(what_a_start_lacks_is_no_fault_of_the_configuration, NULL, stack_sweep)
+/*
+ * systemd would not retry after 78, and the machine has enough memory a second later. The log is a part whose failures
+ * are otherwise of that kind.
+ */
+TEST_WITH(a_lack_of_memory_at_the_start_is_no_configuration_error, NULL, stack_sweep)
 {
 	const char *b = getenv("B");
 	bool seen = false;

@@ -58,7 +58,7 @@ static void cycles_until(struct peer *p, int n)
 	peer_tell(p, n);
 	AWAIT(p->result == n || p->failed);
 	assert_int_equal(p->failed, 0);
-	AWAIT(stack_int("GetInfo", "clients") == 2); /* the other, and who asks */
+	AWAIT(stack_int("GetInfo", "clients") == 2); /* the other client, and this query */
 }
 
 /* A connection or a port that has just ended may take a moment. */
@@ -79,7 +79,7 @@ static void assert_flat(const char *who, pid_t pid, struct usage before)
 	}
 }
 
-TEST_FULL_WITH(a_thousand_connections_of_one_process, NULL, stack_sweep)
+TEST_FULL_WITH(a_thousand_connections_of_one_process_leave_nothing, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t simd = stack_start(CONF), pid = peer_fork(p, comes_and_goes), roudi = stack_roudi();
@@ -134,12 +134,12 @@ static struct sim_publisher *hold_slots(struct peer *p, const char *name)
 }
 
 /*
- * The client is gone for simd, and what it held is free: all of it, with its files. Fewer than were held before it came: RouDi ends
- * what simd has made while it started up to 100 ms later.
+ * simd has removed the client, and all that it held is free, with its files. Fewer slots than before it connected:
+ * RouDi frees ports that simd made while it started up to 100 ms later.
  */
 static void assert_gone(const char *name, uint32_t slots)
 {
-	AWAIT(stack_int("GetInfo", "clients") == 1); /* who asks */
+	AWAIT(stack_int("GetInfo", "clients") == 1); /* this query */
 	AWAIT(files_of(name) == 0);
 	AWAIT(stack_slots() <= slots); /* what a killed one has lost is sure to be lost after ten seconds */
 }
@@ -158,7 +158,7 @@ static int forks_and_stays(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(a_forked_child_keeps_the_socket, NULL, stack_sweep)
+TEST_WITH(a_client_is_removed_though_a_forked_child_keeps_its_socket, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t simd = stack_start(CONF), pid;
@@ -184,7 +184,7 @@ static int becomes_another(struct peer *p)
 	return 1;
 }
 
-TEST_WITH(it_becomes_another_program, NULL, stack_sweep)
+TEST_WITH(a_client_is_removed_when_it_executes_another_program, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t simd = stack_start(CONF), pid;
@@ -221,8 +221,8 @@ static int leaves_its_first_thread(struct peer *p)
 	pthread_exit(NULL);
 }
 
-/* The process is what lives, not the thread of its number. */
-TEST_WITH(its_first_thread_ends, NULL, stack_sweep)
+/* The process must be alive, not the thread that has its number. */
+TEST_WITH(a_client_lives_on_when_its_first_thread_ends, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t simd = stack_start(CONF), pid;
@@ -295,7 +295,7 @@ static int forks_twice(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(a_forked_child_connects_for_itself, NULL, stack_sweep)
+TEST_WITH(a_forked_child_may_connect_itself, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t simd = stack_start(CONF), pid;
@@ -304,7 +304,7 @@ TEST_WITH(a_forked_child_connects_for_itself, NULL, stack_sweep)
 	pid = peer_fork(p, forks_twice);
 	AWAIT(p->ready || p->failed);
 	assert_int_equal(p->failed, 0);
-	AWAIT(stack_int("GetInfo", "clients") == 2); /* the parent, and who asks */
+	AWAIT(stack_int("GetInfo", "clients") == 2); /* the parent, and this query */
 	AWAIT(files_of("child") == 0);
 	assert_int_equal(files_of("parent"), 2);
 	peer_join(p, pid);
@@ -383,7 +383,7 @@ static const char *name_of(const char *begin, const char *end)
 }
 
 /* RouDi believes every datagram. What a stranger has it do to simd costs a generation of the data plane, no more. */
-TEST_WITH(a_stranger_speaks_in_simds_name, NULL, stack_sweep)
+TEST_WITH(messages_sent_in_simds_name_cost_one_generation_at_most, NULL, stack_sweep)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	struct peer *p = peer_new();
@@ -424,7 +424,7 @@ static int keeps_its_attachment(struct peer *p)
 }
 
 /* A client keeps its attachment over a restart of simd, under a name of the earlier one: that is its own. */
-TEST_WITH(a_name_of_an_earlier_simd, NULL, stack_sweep)
+TEST_WITH(an_attachment_name_of_an_earlier_simd_stays_with_its_client, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t simd = stack_start(CONF), pid;
@@ -436,7 +436,7 @@ TEST_WITH(a_name_of_an_earlier_simd, NULL, stack_sweep)
 	snprintf(name, sizeof(name), "\"%s\"", name_of("keeps", ".1"));
 	stack_kill(simd);
 	simd = stack_start(CONF);
-	AWAIT(stack_int("GetInfo", "clients") == 2); /* it, and who asks */
+	AWAIT(stack_int("GetInfo", "clients") == 2); /* the client, and this query */
 	AWAIT(fd_read_file(STACK_DIR "/state.json", 1 << 20, &text, NULL) == 0 &&
 	      (strstr(text, name) ? 1 : (mem_free(text), 0)));
 	mem_free(text);

@@ -63,7 +63,7 @@ TEST_WITH(a_token_admits_one_at_a_time, NULL, stack_sweep)
 
 /* ---- credits ---- */
 
-/* Fills the window; then one more, whose answer is told, and how long it took at least. */
+/* Fills the window; then one more message: its answer, and the shortest time that it took. */
 static int filler(struct peer *p)
 {
 	struct sim_client *c = peer_connect(p, "filler");
@@ -96,7 +96,7 @@ static void fill_in_vain(struct peer *p)
 	peer_join(p, pid);
 }
 
-TEST_WITH(without_a_credit_it_is_refused, NULL, stack_sweep)
+TEST_WITH(a_publish_without_a_free_credit_is_refused_or_times_out, NULL, stack_sweep)
 {
 	struct peer *now = peer_new(), *later = peer_new();
 
@@ -118,7 +118,7 @@ TEST_WITH(without_a_credit_it_is_refused, NULL, stack_sweep)
 	peer_free(later);
 }
 
-TEST_WITH(waits_for_a_credit, NULL, stack_sweep)
+TEST_WITH(a_publisher_waits_for_a_credit, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 
@@ -127,7 +127,7 @@ TEST_WITH(waits_for_a_credit, NULL, stack_sweep)
 	assert_int_equal(p->result, 0);
 	assert_int_equal(p->ok, 5);
 	peer_check(p, false);
-	/* told once, however often it waits */
+	/* reported once, however often it waits */
 	for (int i = 0; i < 8; i++) {
 		struct peer *again = peer_new();
 
@@ -153,7 +153,7 @@ static int sharer(struct peer *p)
 	return peer_leave(p, c, pub);
 }
 
-TEST_WITH(a_shared_window, NULL, stack_sweep)
+TEST_WITH(two_publishers_share_a_window, NULL, stack_sweep)
 {
 	struct peer *a = peer_new(), *b = peer_new();
 	pid_t pa, pb;
@@ -203,7 +203,7 @@ static int sizes(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(all_sizes_pass, NULL, stack_sweep)
+TEST_WITH(messages_of_all_sizes_are_delivered, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	uint32_t slots;
@@ -219,7 +219,7 @@ TEST_WITH(all_sizes_pass, NULL, stack_sweep)
 	peer_free(p);
 }
 
-/* ---- nobody there ---- */
+/* ---- without simd ---- */
 
 static int lonely(struct peer *p)
 {
@@ -241,7 +241,7 @@ static int lonely(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(without_a_bridge_it_completes, NULL, stack_sweep)
+TEST_WITH(without_a_connected_bridge_a_message_completes, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 
@@ -278,7 +278,7 @@ static int mixed(struct peer *p)
 	for (int i = 0; i < 10; i++)
 		PEER(p, peer_queue(p, pub, 64, t) == -ECANCELED);
 	atomic_store(&p->ready, 2);
-	PEER_IDLE(p); /* what it has counted is read while it lives, and after */
+	PEER_IDLE(p); /* its counters are read while it lives, and after */
 	sim_token_close(t);
 	sim_publisher_destroy(pub);
 	sim_disconnect(c);

@@ -63,7 +63,7 @@ static struct sim_publisher *advertise(struct peer *p, struct sim_client *c, con
 	return pub;
 }
 
-/* What sim_publish_sync() says of one message. */
+/* The result of sim_publish_sync() for one message. */
 static int send_one(struct peer *p, struct sim_client *c, const char *channel)
 {
 	struct sim_publisher *pub = advertise(p, c, channel);
@@ -133,7 +133,7 @@ static int read_three(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(it_goes_out_as_three_messages, start_good, NULL)
+TEST_WITH(a_converter_sends_one_message_as_three, start_good, NULL)
 {
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t reader = peer_fork(q, read_three), sensor = peer_fork(p, send_three);
@@ -146,7 +146,7 @@ TEST_WITH(it_goes_out_as_three_messages, start_good, NULL)
 	peer_join(p, sensor);
 	j = json_loads(stack_ctl("type", "show", "/t/own", "--ros", "--json", NULL)->out, 0, NULL);
 	snprintf(want, sizeof(want), "typehash=%s;", json_string_value(json_object_get(j, "hash")));
-	assert_string_equal(q->why, want); /* what people are told to build is what discovery says */
+	assert_string_equal(q->why, want); /* the type that users are told to build is the one in discovery */
 	json_decref(j);
 	peer_free(p);
 	peer_free(q);
@@ -222,7 +222,7 @@ static int write_both(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(it_comes_in_again, NULL, stack_sweep)
+TEST_WITH(a_converter_merges_inbound_messages, NULL, stack_sweep)
 {
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t vehicle = peer_fork(p, listen_to_both), stack;
@@ -286,7 +286,7 @@ static int start_bad(void **state)
 	return 0;
 }
 
-TEST_WITH(bad_ones_spoil_nothing_else, start_bad, stack_sweep)
+TEST_WITH(invalid_converters_affect_nothing_else, start_bad, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t sensor = peer_fork(p, send_to_bad);
@@ -306,7 +306,7 @@ TEST_WITH(bad_ones_spoil_nothing_else, start_bad, stack_sweep)
 	stack_stop(simd);
 }
 
-TEST_WITH(what_is_not_there_is_told_at_the_start, NULL, stack_sweep)
+TEST_WITH(a_missing_converter_is_reported_at_the_start, NULL, stack_sweep)
 {
 	int ready, status;
 	pid_t pid = stack_spawn(

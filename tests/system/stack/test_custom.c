@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A type of the user's own, example/FloatArray, from the three example sensors through bridges that have never heard
- * of it: what the logging bridge writes is what was measured, valid readings only, and every bridge gets all of it.
+ * A type of the user's own, example/FloatArray, from the three example sensors through bridges that do not know it: the
+ * logging bridge writes the measured values, valid readings only, and every bridge gets all of them.
  */
 #include "stack.h"
 
@@ -87,7 +87,7 @@ static bool within(unsigned n, unsigned all)
 	return n <= all && n + LEFT_BEHIND >= all;
 }
 
-TEST_WITH(three_sensors_two_bridges, setup, stack_sweep)
+TEST_WITH(three_sensors_publish_to_two_bridges, setup, stack_sweep)
 {
 	struct seen seen = { 0 };
 	unsigned sent, delivered;
@@ -135,7 +135,7 @@ TEST_WITH(a_sensor_is_made_faster_while_it_runs, setup, stack_sweep)
 }
 
 /* A tool that does not know the type either reads its fields by name. */
-TEST_WITH(seen_by_tools, setup, stack_sweep)
+TEST_WITH(tools_read_a_user_defined_type, setup, stack_sweep)
 {
 	const struct ctl_result *r;
 
@@ -165,7 +165,7 @@ TEST_WITH(seen_by_tools, setup, stack_sweep)
 				"grep -q '^rosidl_generate_interfaces(' /tmp/out-ros/sim_msgs/CMakeLists.txt && "
 				"! grep -q 'sim_msgs REQUIRED' /tmp/out-ros/sim_msgs/CMakeLists.txt"),
 			 0);
-	/* again is no harm, but what somebody has written into it since is not written over */
+	/* repeating it is harmless, but user changes to the file are not overwritten */
 	assert_int_equal(stack_ctl("type", "show", "/car/float_array", "--out", "/tmp/out-ros", NULL)->code, 0);
 	assert_int_equal(system("echo '# mine' >>/tmp/out-ros/example/msg/FloatArray.msg"), 0);
 	r = stack_ctl("type", "show", "/car/float_array", "--out", "/tmp/out-ros", NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The whole line to Apollo's cyber_bridge, played by cyber_server.h: descriptors, writers and messages arrive, commands come back, and a
- * peer that goes, stalls, lies, refuses or is none of its kind is named and harms nobody else.
+ * The whole line to Apollo's cyber_bridge, played by cyber_server.h: descriptors, writers and messages arrive, commands
+ * come back, and a peer that disconnects, stalls, sends false data or is another program is named and affects no other
+ * client.
  */
 #include "cyber_server.h"
 #include "peer.h"
@@ -159,7 +160,7 @@ static uint64_t last_clock(void)
 	return clock_of(data, n);
 }
 
-TEST_WITH(messages_arrive_whole, NULL, sweep)
+TEST_WITH(messages_arrive_complete, NULL, sweep)
 {
 	static uint8_t data[LARGE + 4096];
 	size_t size = an_image(body, sizeof(body), LARGE), n;
@@ -188,8 +189,11 @@ TEST_WITH(messages_arrive_whole, NULL, sweep)
 	stop();
 }
 
-/* Many large ones at once: what waits gives its place to what is newer, and the last one arrives although simd ends behind it. */
-TEST_WITH(the_newest_arrives_before_the_end, NULL, sweep)
+/*
+ * Many large messages at once: a waiting one is replaced by a newer one, and the last one arrives although simd ends
+ * right after it.
+ */
+TEST_WITH(the_newest_message_arrives_before_the_bridge_ends, NULL, sweep)
 {
 	size_t size = an_image(body, sizeof(body), LARGE);
 	struct sim_publisher *p;
@@ -215,7 +219,7 @@ TEST_WITH(the_newest_arrives_before_the_end, NULL, sweep)
 }
 
 /* Two of a kind do not meet under the name that Apollo has for it: the second needs one of its own. */
-TEST_FULL_WITH(two_channels_of_one_name, NULL, sweep)
+TEST_FULL_WITH(two_channels_may_have_one_topic_name, NULL, sweep)
 {
 	struct sim_publisher *p;
 
@@ -229,7 +233,7 @@ TEST_FULL_WITH(two_channels_of_one_name, NULL, sweep)
 	stop();
 }
 
-TEST_WITH(a_key_that_no_channel_has_is_answered_with_those_there_are, NULL, sweep)
+TEST_WITH(an_unknown_cyber_channel_key_is_reported_with_the_existing_ones, NULL, sweep)
 {
 	struct sim_client_options o = {
 		.size = sizeof(o), .name = "sensor", .socket = STACK_SOCKET, .timeout_ms = PATIENT_MS
@@ -280,8 +284,11 @@ static void start_at_one_that_knows(const char *path, const char *options)
 	assert_int_equal(sim_connect(&o, &client), 0);
 }
 
-/* Apollo runs: nothing is registered, of its own release nor of one between that has other files of the same names. */
-TEST_WITH(nothing_is_registered_that_the_peer_knows, NULL, sweep)
+/*
+ * Apollo runs: nothing is registered, neither for its own release nor for a release between, whose files of the same
+ * names differ.
+ */
+TEST_WITH(types_that_the_peer_knows_are_not_registered, NULL, sweep)
 {
 	static const char *const options[] = { "", "\"apollo\":\"9.0\"" };
 	struct sim_publisher *p, *q;
@@ -300,8 +307,8 @@ TEST_WITH(nothing_is_registered_that_the_peer_knows, NULL, sweep)
 	}
 }
 
-/* What is published before the peer has been asked waits, also where its channel has gone by then. */
-TEST_WITH(what_the_peer_does_not_know_is_registered_and_no_message_lost, NULL, sweep)
+/* Messages published before the peer has been asked wait, also where their channel was closed meanwhile. */
+TEST_WITH(types_unknown_to_the_peer_are_registered_without_losing_a_message, NULL, sweep)
 {
 	struct sim_publisher *p, *q;
 
@@ -321,7 +328,7 @@ TEST_WITH(what_the_peer_does_not_know_is_registered_and_no_message_lost, NULL, s
 }
 
 /* Here 5.0's, so that they are seen to be others; they have all messages, but lack fields. */
-TEST_WITH(a_users_definitions_are_registered_instead, NULL, sweep)
+TEST_WITH(definitions_of_the_user_are_registered_instead, NULL, sweep)
 {
 	struct sim_publisher *p;
 	char path[PATH_MAX], options[PATH_MAX + 64];
@@ -343,7 +350,7 @@ TEST_WITH(a_users_definitions_are_registered_instead, NULL, sweep)
 	stop();
 }
 
-TEST_WITH(what_a_users_definitions_lack_is_said_at_start, NULL, sweep)
+TEST_WITH(types_missing_in_the_users_definitions_are_reported_at_the_start, NULL, sweep)
 {
 	char path[PATH_MAX], options[PATH_MAX + 64];
 	struct sim_publisher *p;
@@ -360,7 +367,7 @@ TEST_WITH(what_a_users_definitions_lack_is_said_at_start, NULL, sweep)
 	stop_with(true);
 }
 
-/* A type that is asked for while another has been decided long ago, and one that is known since then. */
+/* A type that is registered long after another one, and one that is registered already. */
 TEST_WITH(each_type_is_asked_for_once, NULL, sweep)
 {
 	struct sim_publisher *p, *q, *again;
@@ -389,7 +396,7 @@ static bool info_says(struct sim_publisher *p, const void *message, size_t size,
 	return strstr(stack_ctl("bridge", "info", "far", NULL)->out, text) != NULL;
 }
 
-TEST_WITH(the_peer_has_accepted_a_channel, NULL, sweep)
+TEST_WITH(the_status_shows_that_the_peer_accepted_a_channel, NULL, sweep)
 {
 	size_t size = an_image(body, sizeof(body), LARGE);
 	struct sim_publisher *p, *q;
@@ -400,7 +407,7 @@ TEST_WITH(the_peer_has_accepted_a_channel, NULL, sweep)
 	q = advertise("image", &sim_Image_type, sizeof(body));
 	AWAIT(info_says(p, small, small_size, JPEG " (accepted)"));
 	AWAIT(info_says(q, body, size, IMAGE " (accepted)"));
-	AWAIT(cyber_server_clients(server) == 1); /* nobody listens any more */
+	AWAIT(cyber_server_clients(server) == 1); /* no peer reads any more */
 	n = cyber_server_count(server, "/image");
 	echoed = cyber_server_echoed(server);
 	assert_int_equal(send_one(q, body, size), 0);
@@ -409,7 +416,7 @@ TEST_WITH(the_peer_has_accepted_a_channel, NULL, sweep)
 	stop();
 }
 
-TEST_WITH(the_peer_has_no_writer, NULL, sweep)
+TEST_WITH(the_status_shows_that_the_peer_has_no_writer, NULL, sweep)
 {
 	struct sim_publisher *p;
 
@@ -425,8 +432,8 @@ TEST_WITH(the_peer_has_no_writer, NULL, sweep)
 	stop_with(true);
 }
 
-/* Of one that is so slow that nothing at all is back in time nothing is certain. */
-TEST_WITH(a_slow_peer_has_not_refused, NULL, sweep)
+/* When no answer at all has arrived in time, nothing is known about a channel. */
+TEST_WITH(a_slow_peer_does_not_count_as_refusing, NULL, sweep)
 {
 	struct sim_publisher *p;
 
@@ -442,7 +449,7 @@ TEST_WITH(a_slow_peer_has_not_refused, NULL, sweep)
 }
 
 /* The peer is fast, but for one channel: that seemed certain, and was not. */
-TEST_WITH(what_was_not_accepted_may_be_later, NULL, sweep)
+TEST_WITH(a_channel_may_be_accepted_later, NULL, sweep)
 {
 	struct sim_publisher *p;
 
@@ -456,8 +463,8 @@ TEST_WITH(what_was_not_accepted_may_be_later, NULL, sweep)
 	stop();
 }
 
-/* What one peer has accepted says nothing of the next one. */
-TEST_WITH(another_peer_is_asked_anew, NULL, sweep)
+/* Types accepted by one peer say nothing about the next one. */
+TEST_WITH(another_peer_is_asked_again, NULL, sweep)
 {
 	struct sim_publisher *p;
 	unsigned port;
@@ -477,7 +484,7 @@ TEST_WITH(another_peer_is_asked_anew, NULL, sweep)
 	stop_with(true);
 }
 
-TEST_WITH(no_probe, NULL, sweep)
+TEST_WITH(the_probe_can_be_turned_off, NULL, sweep)
 {
 	struct sim_publisher *p;
 
@@ -490,7 +497,7 @@ TEST_WITH(no_probe, NULL, sweep)
 	stop();
 }
 
-/* ---- what comes in ---- */
+/* ---- inbound messages ---- */
 
 static size_t a_command(uint8_t *to, double throttle)
 {
@@ -527,7 +534,7 @@ static void command(double throttle)
 	assert_true(cyber_server_publish(server, "/apollo/control", m, (uint32_t)a_command(m, throttle)));
 }
 
-TEST_WITH(commands_come_in, NULL, sweep)
+TEST_WITH(inbound_commands_reach_the_channel, NULL, sweep)
 {
 	struct sim_subscriber *s;
 	static uint8_t big[300000];
@@ -562,7 +569,7 @@ static void send_back(struct sim_publisher *p, size_t size)
 	assert_true(cyber_server_publish(server, "/far/image", wire, (uint32_t)n));
 }
 
-TEST_WITH(an_image_comes_in_with_its_stamp_and_frame, NULL, sweep)
+TEST_WITH(an_inbound_image_keeps_its_stamp_and_frame, NULL, sweep)
 {
 	struct sim_subscriber *s, *sent;
 	const struct sim_message *m, *out;
@@ -590,7 +597,7 @@ TEST_WITH(an_image_comes_in_with_its_stamp_and_frame, NULL, sweep)
 	stop();
 }
 
-TEST_FULL_WITH(an_image_beyond_the_rigs_bound_is_dropped, NULL, sweep)
+TEST_FULL_WITH(an_inbound_image_beyond_the_rigs_limit_is_dropped, NULL, sweep)
 {
 	struct sim_subscriber *s;
 	struct sim_publisher *p;
@@ -620,7 +627,7 @@ static void again(struct sim_publisher *p, unsigned connections)
 	AWAIT(cyber_server_count(server, "/jpeg") > n);
 }
 
-TEST_WITH(a_peer_that_goes_is_dialled_again, NULL, sweep)
+TEST_WITH(a_lost_peer_is_dialled_again, NULL, sweep)
 {
 	struct sim_subscriber *s;
 	struct sim_publisher *p;
@@ -649,7 +656,7 @@ TEST_WITH(a_peer_that_goes_is_dialled_again, NULL, sweep)
 	stop();
 }
 
-TEST_WITH(a_peer_that_is_none_is_named, NULL, sweep)
+TEST_WITH(a_peer_of_another_protocol_is_named, NULL, sweep)
 {
 	static const char *const with[][2] = {
 		{ "HTTP/1.1 400 Bad Request\r\n\r\n",
@@ -671,7 +678,7 @@ TEST_WITH(a_peer_that_is_none_is_named, NULL, sweep)
 }
 
 /* Wherever it hangs up, within the first frames too, it is dialled again, and nothing breaks. */
-TEST_FULL_WITH(a_peer_that_hangs_up_anywhere, NULL, sweep)
+TEST_FULL_WITH(the_bridge_reconnects_wherever_the_peer_hangs_up, NULL, sweep)
 {
 	static const size_t after[] = { 1, 7, 30 };
 	struct cyber_server_how how = { .close_after = 1 };
@@ -695,8 +702,8 @@ TEST_FULL_WITH(a_peer_that_hangs_up_anywhere, NULL, sweep)
 	stop();
 }
 
-/* Who reads nothing loses what is old, and then its connection; meanwhile nobody who publishes waits. */
-TEST_FULL_WITH(a_peer_that_stalls, NULL, sweep)
+/* A peer that reads nothing loses old messages, and then its connection; meanwhile no publisher waits. */
+TEST_FULL_WITH(a_stalled_peer_delays_no_publisher_and_is_disconnected, NULL, sweep)
 {
 	size_t size = an_image(body, sizeof(body), LARGE);
 	struct sim_publisher *p, *q;
@@ -726,7 +733,7 @@ TEST_FULL_WITH(a_peer_that_stalls, NULL, sweep)
 
 /* ---- the rig ---- */
 
-TEST_WITH(what_is_wrong_in_the_rig_is_said, NULL, sweep)
+TEST_WITH(errors_in_the_rig_are_reported, NULL, sweep)
 {
 	static const struct {
 		const char *connection, *options, *why;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Apollo's commands close the loop: over a cyber_bridge, played by cyber_server.h, they move SUMO's ego and its vehicle, and what is no command of
- * now does not. Commands are written by protobuf-c.
+ * Apollo's commands close the loop: over a cyber_bridge, played by cyber_server.h, they move SUMO's ego and its
+ * vehicle, and outdated or foreign commands do not. Commands are written by protobuf-c.
  */
 #include "cyber_server.h"
 #include "peer.h"
@@ -23,7 +23,7 @@ static struct sim_subscriber *can_bus;
 static struct sim_CanBus last;
 static pid_t simd;
 
-static const char rig[] = /* its peer goes: what the bridge keeps then waits for the deadline */
+static const char rig[] = /* its peer disconnects: messages in the bridge then wait for the deadline */
 	"\"dispatch\":{\"deadline_ms\":1000},\"pools\":[{\"size\":\"1KiB\",\"count\":4000},{\"size\":\"64KiB\",\"count\":400}],"
 	"\"rigs\":[{\"name\":\"car\",\"inbound\":[\"control\",\"gear\",\"turn\",\"hazard\",\"state\"],"
 	"\"channels\":[{\"name\":\"objects\",\"max_body\":\"64000\"},{\"name\":\"signals\",\"max_body\":\"64000\"},"
@@ -136,7 +136,7 @@ static Apollo__Canbus__Chassis chassis(void)
 /* The order is given until that is so of the vehicle. */
 #define DRIVE_UNTIL(cond) AWAIT((send_order(), look(), (cond)))
 
-TEST_WITH(the_ego_does_what_apollo_says, NULL, sweep)
+TEST_WITH(the_ego_obeys_apollos_commands, NULL, sweep)
 {
 	start();
 	command.gear_location = APOLLO__CANBUS__CHASSIS__GEAR_POSITION__GEAR_DRIVE;
@@ -171,8 +171,8 @@ TEST_WITH(the_ego_does_what_apollo_says, NULL, sweep)
 	stop();
 }
 
-/* Of yesterday, or for another vehicle: as if there were none. */
-TEST_WITH(what_is_no_command_of_now_moves_nothing, NULL, sweep)
+/* Commands of yesterday, or for another vehicle, have no effect. */
+TEST_WITH(old_and_foreign_commands_are_ignored, NULL, sweep)
 {
 	start();
 	command.gear_location = APOLLO__CANBUS__CHASSIS__GEAR_POSITION__GEAR_DRIVE;
@@ -189,7 +189,7 @@ TEST_WITH(what_is_no_command_of_now_moves_nothing, NULL, sweep)
 	stop();
 }
 
-TEST_WITH(a_peer_that_goes_leaves_the_brake, NULL, sweep)
+TEST_WITH(the_ego_brakes_when_the_peer_is_lost, NULL, sweep)
 {
 	start();
 	command.gear_location = APOLLO__CANBUS__CHASSIS__GEAR_POSITION__GEAR_DRIVE;

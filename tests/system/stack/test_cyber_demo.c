@@ -30,7 +30,7 @@ static void run_demo(void)
 	assert_int_equal(stack_wait(pid), 0);
 }
 
-/* A line of its table for each, and under it what the last message said. */
+/* A line of its table for each channel, and under it the last message. */
 static void check_channel(const char *text, const char *name, const char *type, const char *has)
 {
 	char begin[100];

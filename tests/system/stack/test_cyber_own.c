@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What Apollo has no message for goes there all the same: with a definition made of its own, or by a converter of the rig, and back. protoc
- * reads and writes it by what the peer was told, and by nothing else. Messages of Apollo's and of others that nothing of ours is made of,
- * by their own definition. And fixed frames, which late readers need.
+ * Types for which Apollo has no message are sent all the same: with a definition made from their own, or by a converter
+ * of the rig, and received. protoc reads and writes them by the definitions that the peer gets, and by nothing else.
+ * Messages of Apollo and others without a type of ours, by their own definition. And fixed frames, which late readers
+ * need.
  */
 #include "cyber_server.h"
 #include "peer.h"
@@ -72,7 +73,7 @@ static int sweep(void **state)
 	return stack_sweep(state);
 }
 
-/* ---- protoc, which knows what the peer was told ---- */
+/* ---- protoc, with the definitions that the peer got ---- */
 
 static void write_file(const char *path, const void *data, size_t n)
 {
@@ -177,7 +178,7 @@ static void assert_has(const char *text, const char *part)
 		fail_msg("there is no \"%s\" in:\n%s", part, text);
 }
 
-TEST_WITH(a_type_of_ones_own_goes_with_its_definition, NULL, sweep)
+TEST_WITH(a_user_defined_type_is_sent_with_its_definition, NULL, sweep)
 {
 	const char *text;
 
@@ -189,7 +190,7 @@ TEST_WITH(a_type_of_ones_own_goes_with_its_definition, NULL, sweep)
 	assert_has(text, "nanosec: 6\n");
 	assert_true(cyber_server_writer(server, "/other", "example.FloatArray"));
 	assert_has(stack_ctl("bridge", "info", "far", NULL)->out, "example.FloatArray");
-	cyber_server_drop(server); /* and is told again */
+	cyber_server_drop(server); /* and gets the definitions again */
 	AWAIT(cyber_server_connections(server) > 1 && cyber_server_writer(server, "/other", NULL));
 	stop();
 }
@@ -206,7 +207,7 @@ static const char *with_converter(void)
 	return bridge;
 }
 
-TEST_WITH(a_converter_makes_another_message_of_it, NULL, sweep)
+TEST_WITH(a_converter_sends_the_type_as_another_message, NULL, sweep)
 {
 	start(with_converter());
 	send_readings("any"); /* the first one of the rig */
@@ -225,7 +226,7 @@ TEST_WITH(a_converter_makes_another_message_of_it, NULL, sweep)
 /* ---- in ---- */
 
 /* A rig is held against its converters before it runs. */
-TEST_WITH(what_a_converter_reads_may_be_asked_for, NULL, sweep)
+TEST_WITH(check_config_checks_the_type_that_a_converter_reads, NULL, sweep)
 {
 	const char *argv[] = { "simd", "--check-config", "--rig", "/tmp/rig.json", NULL };
 	const struct ctl_result *r;
@@ -279,7 +280,7 @@ static void assert_readings(struct sim_subscriber *s, int64_t stamp, const float
 	sim_release(s, m);
 }
 
-TEST_WITH(they_come_in_as_well, NULL, sweep)
+TEST_WITH(inbound_messages_of_these_types_are_converted, NULL, sweep)
 {
 	static const float some[] = { 1.5f, -2 };
 	struct sim_subscriber *own, *multi;
@@ -326,7 +327,7 @@ static const char *with_routes(const char *more)
 	return bridge;
 }
 
-/* A message of Apollo's comes in on one channel and goes out again on another. */
+/* A message of Apollo's is received on one channel and sent again on another. */
 static void goes_both_ways(bool known)
 {
 	struct sim_subscriber_options o = { .size = sizeof(o), .depth = 4 };
@@ -358,7 +359,7 @@ static void goes_both_ways(bool known)
 	sim_subscriber_destroy(s);
 }
 
-TEST_WITH(a_message_of_apollo_without_a_mapping_goes_both_ways, NULL, sweep)
+TEST_WITH(an_apollo_message_without_a_mapping_passes_both_ways, NULL, sweep)
 {
 	for (unsigned known = 0; known < 2; known++) {
 		static uint8_t set[300000];
@@ -371,7 +372,7 @@ TEST_WITH(a_message_of_apollo_without_a_mapping_goes_both_ways, NULL, sweep)
 	}
 }
 
-TEST_WITH(its_definition_may_be_a_file, NULL, sweep)
+TEST_WITH(the_definition_may_be_a_file, NULL, sweep)
 {
 	char more[4300];
 
@@ -381,7 +382,7 @@ TEST_WITH(its_definition_may_be_a_file, NULL, sweep)
 	stop();
 }
 
-TEST_WITH(what_has_no_definition_is_named, NULL, sweep)
+TEST_WITH(a_type_without_a_definition_is_named, NULL, sweep)
 {
 	static const struct {
 		const char *more, *says;
@@ -443,7 +444,7 @@ static unsigned last_has(const char *text)
 	return k;
 }
 
-TEST_WITH(fixed_frames_are_all_in_one_message_again_and_again, NULL, sweep)
+TEST_WITH(all_fixed_frames_are_sent_in_one_message_periodically, NULL, sweep)
 {
 	struct sim_publisher *p;
 	uint64_t n;
@@ -464,7 +465,7 @@ TEST_WITH(fixed_frames_are_all_in_one_message_again_and_again, NULL, sweep)
 	stop();
 }
 
-TEST_WITH(fixed_frames_are_sent_again_to_a_new_peer_alone_where_the_rig_says_so, NULL, sweep)
+TEST_WITH(static_ms_0_sends_fixed_frames_again_to_a_new_peer_only, NULL, sweep)
 {
 	struct sim_publisher *p;
 	uint64_t n;

@@ -10,7 +10,7 @@
 #define DEPTH 4
 #define CONF  "\"TimeSource\":\"system\"," STACK_POOLS
 
-/* Takes what lies there, as often as it is told to, and answers how many that was. */
+/* Takes the waiting messages, as often as requested, and answers with their number. */
 static int reader(struct peer *p)
 {
 	struct sim_subscriber_options so = { .size = sizeof(so), .depth = DEPTH };
@@ -86,7 +86,7 @@ static int order(struct peer *p)
 	return atomic_load(&p->result);
 }
 
-TEST_WITH(killed_in_a_push, NULL, stack_sweep)
+TEST_WITH(a_publisher_killed_while_pushing_blocks_no_other, NULL, stack_sweep)
 {
 	pid_t simd = stack_start(CONF), r_pid, i_pid;
 	struct peer *r = peer_new(), *i = peer_new();
@@ -176,7 +176,7 @@ static int overrun(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(a_header_written_over, NULL, stack_sweep)
+TEST_WITH(an_overwritten_header_is_reported_as_missing, NULL, stack_sweep)
 {
 	pid_t simd = stack_start(CONF);
 	struct peer *p = peer_new();

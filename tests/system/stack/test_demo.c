@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * make demo, as its users have it: what it ends with, what becomes of the run before, a node of ROS 2 or of ROS 1 that drives the car, and
- * what rospy counts.
+ * make demo, as its users have it: its exit, the cleaning up of an earlier run, a node of ROS 2 or of ROS 1 that drives
+ * the car, and the message counts of rospy.
  */
 #include "stack.h"
 
@@ -32,7 +32,7 @@
 /* What a test's client had of a data plane goes with its process: two of this size would not fit beside the next one. */
 TEST_PROCESSES();
 
-/* What it says goes to `to`. */
+/* Its output goes to `to`. */
 static pid_t demo_to(const char *to, const char *rig, const char *seconds, const char *bridges)
 {
 	pid_t pid;
@@ -103,7 +103,7 @@ static size_t size_of(const char *path)
 	return len;
 }
 
-/* For a failure: what simd and the demo have said. */
+/* For a failure: the logs of simd and of the demo. */
 static int sweep(void **state)
 {
 	char *log = NULL;
@@ -162,7 +162,7 @@ static void check_summary(void)
 	json_decref(s);
 }
 
-TEST_WITH(a_second_run_keeps_the_first, NULL, sweep)
+TEST_WITH(a_second_demo_keeps_the_results_of_the_first, NULL, sweep)
 {
 	size_t log;
 
@@ -187,7 +187,7 @@ TEST_WITH(a_second_run_keeps_the_first, NULL, sweep)
 
 /* The bridges are added to the rig that is meant, whatever it is called. */
 /* Begun in the same instant: each has a folder of its own, and says which. */
-TEST_FULL_WITH(two_run_at_once, NULL, sweep)
+TEST_FULL_WITH(two_demos_may_run_at_once, NULL, sweep)
 {
 	static const char *const outs[] = { OUT, OUT "-2" }, *const says[] = { "/tmp/out.txt", "/tmp/out2.txt" };
 	pid_t pid[2];
@@ -210,7 +210,7 @@ TEST_FULL_WITH(two_run_at_once, NULL, sweep)
 	assert_int_not_equal(access(OUT ".1", F_OK), 0); /* neither has moved the other's away */
 }
 
-TEST_FULL_WITH(a_rig_is_a_name_or_a_path, NULL, sweep)
+TEST_FULL_WITH(a_rig_is_given_by_name_or_path, NULL, sweep)
 {
 	static const char *const rigs[] = { "sumo-vehicle", "config/rigs/sumo-vehicle.json" };
 
@@ -240,7 +240,7 @@ static const char *news_of_it(const char *from, const char *what, unsigned *ret_
 	return NULL;
 }
 
-TEST_FULL_WITH(a_host_of_a_world_is_put_out_and_comes_back, NULL, sweep)
+TEST_FULL_WITH(a_host_of_a_world_is_dropped_and_returns, NULL, sweep)
 {
 	unsigned first = 0, out = 0, again = 0;
 	const char *at, *text;
@@ -262,7 +262,7 @@ TEST_FULL_WITH(a_host_of_a_world_is_put_out_and_comes_back, NULL, sweep)
 		assert_non_null(strstr(text, *name));
 }
 
-TEST(an_unknown_rig_is_answered_with_those_there_are)
+TEST(an_unknown_rig_is_reported_with_the_existing_ones)
 {
 	static const char *const wrong[] = { "nothing", "config/rigs/nothing.json" };
 	int status;
@@ -419,8 +419,8 @@ static void drive_by_twist(struct sim_subscriber *s, dds_entity_t dp)
 	AWAIT(reports(s, -1, 0, 0, 0)); /* silence: SUMO drives again */
 }
 
-/* A node with nothing set, on a network that has another machine, which sees nothing of ours. */
-TEST_WITH(ros_drives_it, cables_lay, sweep_and_cut)
+/* A node without any settings, on a network with another machine, which sees nothing of ours. */
+TEST_WITH(a_ros_node_drives_the_demo, cables_lay, sweep_and_cut)
 {
 	struct sim_client *c = NULL;
 	pid_t pid = demo("600", "ros2");
@@ -461,7 +461,9 @@ TEST_WITH(ros_drives_it, cables_lay, sweep_and_cut)
 
 #define PERCEPTION "config/rigs/perception.json"
 
-/* Somebody steps in front of the ego: the chain of components stops it, and lets it go on; simctl shows the order. */
+/*
+ * A pedestrian steps in front of the ego: the chain of components stops it, and lets it go on; simctl shows the order.
+ */
 static void stops_for_people(const char *rig)
 {
 	const char *const echo[] = { "simctl", "--socket", SOCKET, "echo", "/control", "--once", NULL };
@@ -481,7 +483,7 @@ static void stops_for_people(const char *rig)
 	assert_int_equal(WEXITSTATUS(status), 130);
 }
 
-TEST_FULL_WITH(components_stop_it_for_people, NULL, sweep)
+TEST_FULL_WITH(components_stop_the_demo_for_pedestrians, NULL, sweep)
 {
 	stops_for_people("perception");
 	assert_true(file_has(OUT "/simd.log", "3 components run in simulation"));
@@ -491,7 +493,7 @@ TEST_FULL_WITH(components_stop_it_for_people, NULL, sweep)
 }
 
 /* One word more, in the rig: and the same on a pool of threads. */
-TEST_FULL_WITH(components_in_reality_stop_it_too, NULL, sweep)
+TEST_FULL_WITH(components_stop_the_demo_in_reality_mode_too, NULL, sweep)
 {
 	json_t *rig = json_load_file(PERCEPTION, 0, NULL), *command;
 
@@ -505,7 +507,10 @@ TEST_FULL_WITH(components_in_reality_stop_it_too, NULL, sweep)
 	assert_true(file_has(OUT "/simd.log", "3 components run in reality"));
 }
 
-/* What the shorter one of two runs has logged, the longer one has logged too, to the letter, and stopping for somebody is in it. */
+/*
+ * The log of the shorter one of two runs is byte for byte the beginning of the longer one's, and contains a stop for a
+ * pedestrian.
+ */
 TEST_FULL_WITH(a_demo_of_components_repeats, NULL, sweep)
 {
 	static char line[2][65536];
@@ -575,7 +580,7 @@ static json_t *channels(void)
 	return json_loads(stack_run(list)->out, 0, NULL);
 }
 
-/* What simctl says that was published, and what came, for each channel that goes out. */
+/* Whether `holds` is true of every outbound channel: simctl's entry of it, and the count of its received messages. */
 static bool all(bool (*holds)(json_t *channel, json_t *account))
 {
 	json_t *list = channels(), *counts = json_load_file(COUNTS, 0, NULL), *ch;
@@ -628,7 +633,7 @@ static void has_rate(const char *topic, double hz)
 	json_decref(counts);
 }
 
-TEST_FULL_WITH(rospy_counts_what_simctl_counts, NULL, sweep)
+TEST_FULL_WITH(rospy_and_simctl_count_the_same, NULL, sweep)
 {
 	const char *const pause[] = { "simctl", "--socket", SOCKET, "clock", "pause", NULL };
 	struct sim_client *c = NULL;

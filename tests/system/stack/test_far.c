@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A type of the user's own through the bridges that are not DDS, ros1, lgsvl and rosbridge, as test_converter.c has it through ros2: as the
- * messages that a converter plug-in makes of it, as itself, and back; and a type of ours without a mapping. Bytes are known by hand.
+ * A type of the user's own through the bridges that are not DDS, ros1, lgsvl and rosbridge, as test_converter.c has it
+ * through ros2: as the messages that a converter plug-in makes of it, as itself, and back; and a type of ours without a
+ * mapping. The expected bytes were computed by hand.
  */
 #include "stack.h"
 
@@ -283,7 +284,7 @@ static void expect(const char *topic, const char *type, struct bytes ros1, struc
 	assert_memory_equal(data, lgsvl.at, lgsvl.n);
 }
 
-TEST_WITH(it_goes_out, start, stop)
+TEST_WITH(messages_are_sent_to_all_systems, start, stop)
 {
 	struct bytes multi = multi_array("readings", 0.5f, 3), same = own(0.5f, 3);
 
@@ -358,7 +359,7 @@ static void talk_to_ros1(const struct bytes *multi, const struct bytes *same)
 	close(fd[1]);
 }
 
-TEST_WITH(it_comes_in, start, stop)
+TEST_WITH(messages_of_all_systems_are_received, start, stop)
 {
 	struct bytes multi = multi_array("x", 0.5f, 3), same = own(7, 2);
 	struct sim_subscriber *one_multi = listen_to("/one/multi"), *one_own = listen_to("/one/own");

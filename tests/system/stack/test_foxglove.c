@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * simd itself in front of a Foxglove client: what is shown of it, and what who has the token may have it do. The plug-in alone: ../foxglove;
- * the page in a browser: ../page.
+ * simd itself in front of a Foxglove client: what the client sees of it, and the actions that a client with the token
+ * may take. The plug-in alone: ../foxglove; the page in a browser: ../page.
  */
 #include "../foxglove/watcher.h"
 #include "stack.h"
@@ -81,7 +81,7 @@ static void send_imu(struct sim_publisher *p)
 	assert_int_equal(sim_try_queue(p, s, NULL, NULL, NULL), 0);
 }
 
-TEST_WITH(simd_is_shown, NULL, sweep)
+TEST_WITH(foxglove_shows_the_channels_of_simd, NULL, sweep)
 {
 	struct sim_publisher *p;
 	struct watcher *w;
@@ -111,7 +111,7 @@ TEST_WITH(simd_is_shown, NULL, sweep)
 	end();
 }
 
-TEST_WITH(the_clock_is_led, NULL, sweep)
+TEST_WITH(foxglove_pauses_steps_and_scales_the_clock, NULL, sweep)
 {
 	struct watcher *w;
 	int64_t at;
@@ -172,7 +172,7 @@ TEST_WITH(parameters_are_read_and_set, NULL, sweep)
 	end();
 }
 
-TEST_WITH(the_graph_is_told, NULL, sweep)
+TEST_WITH(the_connection_graph_is_sent_to_foxglove, NULL, sweep)
 {
 	struct sim_publisher *p;
 	struct watcher *w;
@@ -191,7 +191,7 @@ TEST_WITH(the_graph_is_told, NULL, sweep)
 	end();
 }
 
-TEST_WITH(bridges_are_connected_elsewhere, NULL, sweep)
+TEST_WITH(a_bridge_connection_can_be_changed_from_foxglove, NULL, sweep)
 {
 	struct watcher *w;
 
@@ -236,8 +236,11 @@ static void send_image(struct sim_publisher *p)
 	assert_int_equal(sim_try_queue(p, s, NULL, NULL, NULL), 0);
 }
 
-/* A bridge that is killed while a client that stands still has slots of it: they go back, and the next one serves again. */
-TEST_WITH(slots_of_a_killed_bridge_go_back, NULL, sweep)
+/*
+ * A bridge is killed while a client that does not read has slots of it: they are freed, and the next bridge serves
+ * again.
+ */
+TEST_WITH(slots_of_a_killed_bridge_are_released, NULL, sweep)
 {
 	struct sim_publisher_options o = { .size = sizeof(o), .max_body = sim_Image_size(8, 3 * WIDTH * HEIGHT) };
 	struct sim_publisher *p = NULL;

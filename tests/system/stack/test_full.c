@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config/rigs/full.json, as a user has it, with the ROS 2 and the foxglove bridge: of every type that there is, but those that no sensor has, a
- * process of the rig is a publisher, and its messages come to a DDS program and to a client of WebSocket. A type that is new has no
- * publisher and is on no list: this test fails until it has the one or is on the other. And `simctl record` has all of its channels.
+ * config/rigs/full.json, as a user has it, with the ROS 2 and the foxglove bridge: for every type except those that no
+ * sensor has, a process of the rig is a publisher, and its messages reach a DDS program and a WebSocket client. A new
+ * type has no publisher and is on no list: this test fails until it has a publisher or is listed as an exception. And
+ * `simctl record` has all of its channels.
  */
 #include "peer.h"
 #include "stack.h"
@@ -29,7 +30,7 @@ static const char *const NO_SENSORS[] = {
 	"sim/Detected2DObject", "sim/Detected3DObject", "sim/LaneLine", "sim/Point", "sim/PointField", "sim/Pose",
 	"sim/Quaternion", "sim/RadarObject", "sim/TrafficSignal", "sim/TrajectoryPoint", "sim/Transform", "sim/Twist",
 	"sim/Vector3", "sim/Gear", "sim/Turn", "sim/VehicleMode",
-	/* what a driving stack or an operator says */
+	/* commands of a driving stack or an operator */
 	"sim/EmergencyCommand", "sim/EngageCommand", "sim/GearCommand", "sim/HazardCommand", "sim/Trajectory",
 	"sim/TurnCommand", "sim/VehicleControl", "sim/VehiclePlacement", "sim/VehicleState",
 	/* simd's own: time and reports; parts of services' answers */
@@ -40,7 +41,7 @@ static const char *const NO_SENSORS[] = {
 	"sim/UInt8", "sim/UInt16", "sim/UInt32", "sim/UInt64"
 };
 
-/* Of cameras, which are drawn by Vulkan: where it has no driver nobody publishes them. */
+/* Types of cameras, which render with Vulkan: without a driver they are not published. */
 static const char *const OF_CAMERAS[] = { "sim/CameraInfo", "sim/CompressedImage", "sim/Detected2DObjects",
 					  "sim/Image" };
 
@@ -105,7 +106,7 @@ static int start(void **state)
 	return 0;
 }
 
-/* The channels that somebody publishes on. */
+/* The channels that have a publisher. */
 static void look_at_channels(void)
 {
 	json_t *reply = stack_call("ListChannels", NULL), *c;
@@ -248,7 +249,7 @@ static unsigned next_frame(int fd, char *data, size_t *n)
 	return head[0];
 }
 
-/* The next message, of as many frames as it has: what it is. Its data is static. */
+/* The next message, of as many frames as it has: its kind. Its data is static. */
 static enum kind next_message(int fd, char **ret, size_t *ret_n)
 {
 	static char data[MESSAGE_MAX + 1];
@@ -269,7 +270,7 @@ static enum kind next_message(int fd, char **ret, size_t *ret_n)
 	return (enum kind)kind;
 }
 
-/* What is advertised, and is one of ours, is subscribed to. */
+/* Advertised channels of ours are subscribed to. */
 static void on_text(int fd, const char *text)
 {
 	json_t *m = json_loads(text, 0, NULL), *c;
@@ -388,7 +389,7 @@ static void is_recorded_whole(void)
 	summary = json_load_file(SUMMARY, 0, NULL);
 	assert_int_equal(json_array_size(json_object_get(summary, "left_out")), 0);
 	for (size_t i = 0; i < n_channels; i++)
-		if (strcmp(channels[i].name, "/clock") != 0 && /* who plays the log makes one */
+		if (strcmp(channels[i].name, "/clock") != 0 && /* the player of the log makes one */
 		    !has_channel(json_object_get(summary, "channels"), channels[i].name))
 			fail_msg("simctl record has no %s", channels[i].name);
 	json_decref(summary);
@@ -397,7 +398,7 @@ static void is_recorded_whole(void)
 
 /* ---- */
 
-TEST_WITH(every_type_of_a_sensor_has_a_publisher_and_comes_out, start, stack_sweep)
+TEST_WITH(every_sensor_type_is_published_and_reaches_every_bridge, start, stack_sweep)
 {
 	await_publishers();
 	comes_in_ros();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Peers that mean harm, at the real sockets of a real simd: it stays up, it stays small, and it serves the others. */
+/*
+ * Malicious peers on the real sockets of a real simd: it keeps running, its memory stays bounded, and it serves the
+ * others.
+ */
 #include "peer.h"
 #include "stack.h"
 #include "usage.h"
@@ -45,7 +48,7 @@ static int dial(void)
 	return fd;
 }
 
-/* Until simd closes it, whatever it says before. */
+/* Until simd closes it, whatever it sends before. */
 static void await_close(int fd)
 {
 	char buf[65536];
@@ -89,7 +92,7 @@ static void a_nested_one(char *big, size_t size)
 	close(fd);
 }
 
-TEST_WITH(garbage_is_cut_off, setup, stack_sweep)
+TEST_WITH(malformed_input_ends_the_connection, setup, stack_sweep)
 {
 	static char big[512 * 1024];
 	static const char *const texts[] = { "GET / HTTP/1.1\r\n\r\n",
@@ -127,7 +130,7 @@ TEST_WITH(garbage_is_cut_off, setup, stack_sweep)
 	stack_stop(simd);
 }
 
-TEST_WITH(halves_of_messages_do_no_harm, setup, stack_sweep)
+TEST_WITH(incomplete_messages_do_no_harm, setup, stack_sweep)
 {
 	static const char text[] = "{\"method\":\"io.simd.Control.GetIn";
 	int fd[50];
@@ -200,7 +203,7 @@ TEST_WITH(odd_parameters_are_refused, setup, stack_sweep)
 }
 
 /* Asks without end and never reads: cut off, within its bound of memory. */
-TEST_WITH(a_flood_is_cut_off, setup, stack_sweep)
+TEST_WITH(a_client_that_floods_and_never_reads_is_cut_off, setup, stack_sweep)
 {
 	static const char ask[] = "{\"method\":\"" I "GetConfig\"}";
 	long before = usage(simd).anon_kib;
@@ -218,7 +221,7 @@ TEST_WITH(a_flood_is_cut_off, setup, stack_sweep)
 
 		while (send(fd[i], ask, sizeof(ask), MSG_NOSIGNAL | MSG_DONTWAIT) > 0 || errno == EAGAIN) {
 			if (mono_now_ns() > end)
-				break; /* simd reads no further until somebody reads its replies: as good */
+				break; /* simd reads no further until its replies are read: as good */
 			if (errno == EAGAIN)
 				pace_us(1000);
 			if (mono_now_ns() > end - 9 * NS_PER_S)
@@ -262,12 +265,12 @@ static int storm(struct peer *p)
 			close(fd);
 		}
 		atomic_fetch_add(&p->offered, 640);
-		pace_us(1000); /* what is not taken in one round waits in the socket's queue */
+		pace_us(1000); /* unread messages of a round wait in the socket's queue */
 	} while (!p->stop);
 	return 0;
 }
 
-TEST_FULL_WITH(a_storm_shuts_nobody_out, setup, stack_sweep)
+TEST_FULL_WITH(a_flood_of_connections_keeps_no_one_else_out, setup, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid = peer_fork(p, storm);
@@ -300,7 +303,7 @@ static unsigned pidfds_of_simd(void)
 static void hello_and_leave(const char *role);
 
 /* A process that comes back without end is watched once, and no more. */
-TEST_FULL_WITH(sessions_without_end_take_no_descriptors, setup, stack_sweep)
+TEST_FULL_WITH(endless_sessions_of_one_process_use_no_descriptors, setup, stack_sweep)
 {
 	int64_t clients = stack_int("GetInfo", "clients");
 	unsigned before = pidfds_of_simd();
@@ -312,8 +315,8 @@ TEST_FULL_WITH(sessions_without_end_take_no_descriptors, setup, stack_sweep)
 	stack_stop(simd);
 }
 
-/* Raised for itself to what its limits may take; its children have what it was started with. */
-TEST_WITH(descriptors_are_what_the_limits_need, setup, stack_sweep)
+/* simd raises its own limit as far as it may; its children have the limit that it was started with. */
+TEST_WITH(simd_raises_its_descriptor_limit_but_not_its_childrens, setup, stack_sweep)
 {
 	struct rlimit ours, its, child;
 
@@ -325,8 +328,11 @@ TEST_WITH(descriptors_are_what_the_limits_need, setup, stack_sweep)
 	stack_stop(simd);
 }
 
-/* With few descriptors simd keeps those that it needs itself, does not spin, and serves others again when there is room. */
-TEST_WITH(without_descriptors_it_goes_on, setup, stack_sweep)
+/*
+ * With few descriptors simd keeps those that it needs itself, does not spin, and serves clients again when some are
+ * free.
+ */
+TEST_WITH(simd_continues_without_free_descriptors, setup, stack_sweep)
 {
 	struct rlimit few = { 70, 70 };
 	int fd[200];
@@ -346,7 +352,7 @@ TEST_WITH(without_descriptors_it_goes_on, setup, stack_sweep)
 	stack_stop(simd);
 }
 
-/* An Events stream that nobody reads, while much happens. */
+/* An Events stream that is not read, during many events. */
 TEST_WITH(a_slow_listener_is_cut_off, setup, stack_sweep)
 {
 	static const char hello[] =
@@ -438,7 +444,7 @@ static void hello_and_leave(const char *role)
 }
 
 /* The ends that a client gets: shut, written to, and its doorbell rung without end. */
-TEST_WITH(ends_of_clients_are_survived, setup, stack_sweep)
+TEST_WITH(clients_may_end_at_any_moment, setup, stack_sweep)
 {
 	struct peer *witness = peer_new();
 	struct session s;
@@ -480,8 +486,8 @@ TEST_WITH(ends_of_clients_are_survived, setup, stack_sweep)
 }
 
 /*
- * Who sees names in the data plane holds those that the same processes would have next: as any member of the group could. They come back
- * under others when RouDi has to be replaced.
+ * A process that sees names in the data plane keeps those that the same processes would use next, as any member of the
+ * group could. They return under others when RouDi has to be replaced.
  */
 #define PLANES "/dev/shm/simd-*"
 #define VICTIM "/tmp/out-victim"
@@ -500,7 +506,7 @@ static int hold_next_names(struct peer *p)
 			snprintf(path, sizeof(path), "%s", g.gl_pathv[i]);
 			path[strlen(path) - strlen("1.lock")] = '\0';
 			snprintf(next, sizeof(next), "%.280s%d.lock", path, n);
-			if (n == 2) { /* what is opened there is given to RouDi's group */
+			if (n == 2) { /* files created there are given to RouDi's group */
 				PEER(p, symlink(VICTIM, next) == 0);
 				continue;
 			}
@@ -512,7 +518,7 @@ static int hold_next_names(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(names_that_others_hold_stop_nobody, setup, stack_sweep)
+TEST_WITH(names_taken_by_other_processes_block_nobody_else, setup, stack_sweep)
 {
 	struct peer *squatter = peer_new(), *witness = peer_new();
 	pid_t pid, squat;
@@ -544,8 +550,8 @@ TEST_WITH(names_that_others_hold_stop_nobody, setup, stack_sweep)
 	peer_free(witness);
 }
 
-/* Shared pages full of nonsense: others may lose their window, simd loses nothing. */
-TEST_FULL_WITH(scribbled_pages_harm_only_their_owner, setup, stack_sweep)
+/* Shared pages full of random data: other clients may lose their window, simd is not affected. */
+TEST_FULL_WITH(overwritten_pages_harm_only_their_owner, setup, stack_sweep)
 {
 	uint64_t seed = test_seed(2);
 	struct peer *p = peer_new();
@@ -580,7 +586,7 @@ TEST_FULL_WITH(scribbled_pages_harm_only_their_owner, setup, stack_sweep)
 
 #define NASTY "a\x1b[31m\xc2\x9b\xe2\x80\xae\r"
 
-/* A type and a frame whose texts drive the terminal. */
+/* A type and a frame whose texts contain terminal control sequences. */
 static int nasty_publisher(struct peer *p)
 {
 	static const char definition[] =
@@ -620,7 +626,7 @@ static void is_fit(const struct ctl_result *r, const char *words)
 		fail_msg("%d, %s: no \"%s\" in: %s%s", r->code, why, words, r->out, r->err);
 }
 
-TEST_WITH(foreign_texts_are_shown_with_escapes, setup, stack_sweep)
+TEST_WITH(texts_of_other_programs_are_printed_with_escapes, setup, stack_sweep)
 {
 	struct peer *p = peer_new();
 	const struct ctl_result *r;
@@ -644,8 +650,8 @@ TEST_WITH(foreign_texts_are_shown_with_escapes, setup, stack_sweep)
 	stack_stop(simd);
 }
 
-/* A program whose path is such a text, and that is not UTF-8: it spoils nobody's list. */
-TEST_WITH(a_path_is_shown_with_escapes, setup, stack_sweep)
+/* A program whose path has control characters and invalid UTF-8: the lists stay valid. */
+TEST_WITH(a_path_is_printed_with_escapes, setup, stack_sweep)
 {
 	static const char path[] = "/tmp/out-\x1b[31m\xff\n";
 	const char *b = getenv("B");
@@ -688,7 +694,7 @@ static int thief(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(a_bridge_is_not_taken_over, setup, stack_sweep)
+TEST_WITH(another_process_cannot_take_over_a_bridge, setup, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid = peer_fork(p, thief);
@@ -744,7 +750,7 @@ static int evil(struct peer *p)
 		d.done[i].delivery = kind == 1 ? (uint64_t)i : UINT64_C(0x123456789) * (uint64_t)i;
 	PEER(p, send(fd, &connected, sizeof(connected), MSG_NOSIGNAL) > 0);
 	switch (kind) {
-	case 0: /* answers to what it was never given, without end */
+	case 0: /* answers to messages that it was never given, without end */
 	case 1:
 		for (int i = 0; i < 2000 && send(fd, &d, sizeof(d), MSG_NOSIGNAL) > 0; i++)
 			continue;
@@ -791,7 +797,7 @@ static int to_evil(struct peer *p)
 	return peer_leave(p, c, pub);
 }
 
-TEST_FULL_WITH(hostile_lanes_are_survived, setup, stack_sweep)
+TEST_FULL_WITH(malformed_bridge_lanes_are_survived, setup, stack_sweep)
 {
 	struct peer *witness = peer_new();
 	pid_t pid;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages from outside: a bridge brings them in while somebody listens, only into channels that the rig lists, and
+ * Messages from outside: a bridge injects them while there is a subscriber, only into channels that the rig lists, and
  * only while time runs, unless the rig says otherwise.
  */
 #include "peer.h"
@@ -21,7 +21,7 @@ static void start(const char *rig, const char *options)
 	AWAIT(!strcmp(stack_bridge_text("far", "status"), "connected"));
 }
 
-/* Receives on /car/in what the bridge numbers, in order, until told to stop. */
+/* Receives on /car/in the messages that the bridge numbers, in order, until told to stop. */
 static int listen_to(struct peer *p)
 {
 	struct sim_subscriber_options o = { .size = sizeof(o), .depth = 64 };
@@ -47,7 +47,7 @@ static int listen_to(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(first_opens_last_closes, NULL, stack_sweep)
+TEST_WITH(the_first_subscriber_opens_inbound_and_the_last_closes_it, NULL, stack_sweep)
 {
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t first, second;
@@ -70,7 +70,7 @@ TEST_WITH(first_opens_last_closes, NULL, stack_sweep)
 	peer_free(q);
 }
 
-TEST_WITH(stops_with_time, NULL, stack_sweep)
+TEST_WITH(inbound_stops_while_time_is_paused, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid;
@@ -87,7 +87,7 @@ TEST_WITH(stops_with_time, NULL, stack_sweep)
 	peer_free(p);
 }
 
-TEST_WITH(goes_on_while_paused, NULL, stack_sweep)
+TEST_WITH(inbound_while_paused_continues_in_a_pause, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid;
@@ -101,7 +101,7 @@ TEST_WITH(goes_on_while_paused, NULL, stack_sweep)
 	peer_free(p);
 }
 
-TEST_WITH(only_what_is_listed, NULL, stack_sweep)
+TEST_WITH(inbound_channels_that_are_not_listed_are_refused, NULL, stack_sweep)
 {
 	start("\"inbound\":[\"other\"],", "\"inject_channel\":\"in\"");
 	AWAIT(stack_count("in is not written", "does not list it") == 1);

@@ -187,7 +187,7 @@ static int flood(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(a_full_backlog_beside, NULL, stack_sweep)
+TEST_WITH(a_full_backlog_of_one_rig_does_not_slow_another, NULL, stack_sweep)
 {
 	struct peer *p = peer_of(0, 0), *q = peer_of(1, CALM);
 	pid_t pid, calm;
@@ -217,7 +217,7 @@ TEST_WITH(a_full_backlog_beside, NULL, stack_sweep)
 	peer_free(q);
 }
 
-/* ---- a rig whose bridge is started again ---- */
+/* ---- a rig whose bridge is restarted ---- */
 
 static void end_bridge(int round)
 {
@@ -227,7 +227,7 @@ static void end_bridge(int round)
 		assert_int_equal(stack_ctl("bridge", "restart", "b0", NULL)->code, 0);
 }
 
-TEST_WITH(a_bridge_started_again_beside, NULL, stack_sweep)
+TEST_WITH(a_restarted_bridge_of_one_rig_does_not_disturb_another, NULL, stack_sweep)
 {
 	struct peer *p[2] = { peer_of(0, 0), peer_of(1, 0) };
 	pid_t pid[2], kept;
@@ -289,7 +289,7 @@ static void count(struct peer *const *p, enum sim_reason reason, uint64_t *ret)
 		ret[i] = p[i]->reasons[reason];
 }
 
-TEST_WITH(simd_is_killed, NULL, stack_sweep)
+TEST_WITH(all_rigs_survive_a_killed_simd, NULL, stack_sweep)
 {
 	struct peer *p[PEERS];
 	uint64_t n[PEERS];
@@ -353,7 +353,7 @@ static int read_all(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(each_with_ros2, NULL, stack_sweep)
+TEST_WITH(each_rig_may_have_a_ros2_bridge, NULL, stack_sweep)
 {
 	struct peer *p[ROS_RIGS], *q = peer_new();
 	pid_t pid[ROS_RIGS], reader;
@@ -461,7 +461,7 @@ static void expect_totals(void)
 	json_decref(j);
 }
 
-TEST_WITH(simctl_shows_each, NULL, stack_sweep)
+TEST_WITH(simctl_shows_each_rig, NULL, stack_sweep)
 {
 	begin("");
 	for (int i = 0; i < SHOWN; i++)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One order whatever is late: an engine, participants of three ranks and two bridges that keep what comes. Their files are the same, byte for
- * byte, where simd's dispatch threads get what others leave of the processors, beside busy loops, with two operators who pause, step and
- * scale as chance has it, and where one of the bridges is killed.
- *
- * RUNS=n: so many runs of each (4 with FULL=1, 20 in make soak FULL=1).
+ * One order under any delay: an engine, participants of three ranks and two recording bridges. Their files are the
+ * same, byte for byte, with simd's dispatch threads in SCHED_IDLE, beside busy loops, with two operators who pause,
+ * step and scale at random, and where one of the bridges is killed. * RUNS=n: so many runs of each (4 with FULL=1, 20
+ * in make soak FULL=1).
  */
 #include "peer.h"
 #include "stack.h"
@@ -210,7 +209,7 @@ static void kill_roudi(void)
 	AWAIT(stack_life() > life);
 }
 
-/* From another one each time, so that who comes first is not the same. */
+/* Starts with another process each time, so that the order of connecting differs. */
 static void play(unsigned hard, int from)
 {
 	int n = hard & OPERATORS ? N_PEERS : N_PARTS + 1;
@@ -322,7 +321,7 @@ static void check(unsigned hard, int quick)
 		free(first[i].at);
 }
 
-TEST_FULL_WITH(plain_runs_are_equal, NULL, stack_sweep)
+TEST_FULL_WITH(undisturbed_runs_write_equal_logs, NULL, stack_sweep)
 {
 	check(0, 2);
 }

@@ -90,7 +90,7 @@ static int32_t next(struct sim_subscriber *s)
 	return v;
 }
 
-/* What the right one makes of what the left one sends. */
+/* Checks the right component's output for the left one's messages. */
 static void both_run(void)
 {
 	struct sim_subscriber_options o = { .size = sizeof(o), .depth = 64 };
@@ -126,7 +126,7 @@ static pid_t pid_of(const char *name, unsigned nth)
 	"<module><name>lister</name><type>binary</type>" \
 	"<process_name>simctl list</process_name></module>\n"
 
-TEST_WITH(hosts_and_a_program_run_and_end_well, NULL, stack_sweep)
+TEST_WITH(a_launch_file_runs_hosts_and_a_program_to_their_end, NULL, stack_sweep)
 {
 	pid_t simd = begin(LISTER);
 
@@ -161,8 +161,8 @@ TEST_WITH(a_host_that_dies_is_started_again_up_to_its_limit, NULL, stack_sweep)
 	assert_true(stack_said("right exited: exit code 0 (pid "));
 }
 
-/* simd starts the launcher again, which starts all of them; nobody of before is left. */
-TEST_WITH(a_launcher_that_is_killed_takes_its_processes_with_it, NULL, stack_sweep)
+/* simd restarts the launcher, which starts all its processes; none of the earlier ones is left. */
+TEST_WITH(processes_of_a_killed_launcher_end_too, NULL, stack_sweep)
 {
 	pid_t simd = begin("");
 	pid_t launcher = pid_of("apollo", 1);
@@ -197,7 +197,7 @@ static void refused(const char *more, const char *why)
 	assert_null(strstr(r->err, "started"));
 }
 
-TEST_WITH(what_cannot_be_is_named_with_file_and_line, NULL, stack_sweep)
+TEST_WITH(launch_file_errors_are_reported_with_file_and_line, NULL, stack_sweep)
 {
 	pid_t simd = stack_start("\"TimeSource\":\"system\"," STACK_POOLS);
 

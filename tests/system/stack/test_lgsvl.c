@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The whole line to an lgsvl_bridge, played by lgsvl_server.h: what is published arrives byte for byte, commands come back, and a peer
- * that goes, stalls, lies or is none of its kind is named and harms nobody else.
+ * The whole line to an lgsvl_bridge, played by lgsvl_server.h: messages arrive byte for byte, commands come back, and a
+ * peer that disconnects, stalls, sends false data or is another program is named and affects no other client.
  */
 #include "lgsvl_server.h"
 #include "peer.h"
@@ -87,7 +87,7 @@ static int send_one(struct sim_publisher *p, const void *body, size_t size)
 	return sim_publish_sync(p, slot, NULL, &reason);
 }
 
-TEST_WITH(messages_arrive_as_the_peer_takes_them, NULL, sweep)
+TEST_WITH(messages_arrive_in_the_order_that_the_peer_expects, NULL, sweep)
 {
 	static const struct sim_Imu imu = { .orientation = { 0, 0, 0, 1 } };
 	static const struct sim_GpsOdometry odom = { .orientation = { 0, 0, 0, 1 } };
@@ -112,7 +112,7 @@ TEST_WITH(messages_arrive_as_the_peer_takes_them, NULL, sweep)
 	AWAIT(lgsvl_server_count(server, "/clock") > 3);
 	assert_int_equal(lgsvl_server_last(server, "/clock", data, sizeof(data)), 8);
 	first = *(int32_t *)data * NS_PER_S + *(uint32_t *)(data + 4);
-	n = lgsvl_server_count(server, "/clock"); /* or later than what was read */
+	n = lgsvl_server_count(server, "/clock"); /* or later than the count read */
 	AWAIT(lgsvl_server_count(server, "/clock") > n);
 	assert_int_equal(lgsvl_server_last(server, "/clock", data, sizeof(data)), 8);
 	second = *(int32_t *)data * NS_PER_S + *(uint32_t *)(data + 4);
@@ -130,7 +130,7 @@ static uint32_t height_of(const char *topic)
 	return *(uint32_t *)(data + 16);
 }
 
-TEST_WITH(who_depends_on_mistakes_has_them, NULL, sweep)
+TEST_WITH(compat_reproduces_the_mistakes_of_svl, NULL, sweep)
 {
 	static const struct sim_CameraInfo info = { .width = 640, .height = 480 };
 	struct sim_publisher_options o = { .size = sizeof(o), .max_body = sizeof(info), .frame_id = "left" };
@@ -172,7 +172,7 @@ static uint32_t frames_after(struct sim_publisher *p, const char *child, uint64_
 	return *(uint32_t *)data;
 }
 
-/* Who listens from the second on has the first one's frame too. */
+/* A second subscriber gets the first one's frame too. */
 TEST_WITH(fixed_frames_go_together, NULL, sweep)
 {
 	struct sim_publisher *p;
@@ -186,7 +186,7 @@ TEST_WITH(fixed_frames_go_together, NULL, sweep)
 	stop();
 }
 
-/* ---- what comes in ---- */
+/* ---- inbound messages ---- */
 
 static size_t a_command(uint8_t *to, float throttle)
 {
@@ -221,7 +221,7 @@ static double next_throttle(struct sim_subscriber *s)
 
 #define COMMANDS "\"subscribe\":{\"/cmd\":{\"type\":\"lgsvl_msgs/msg/VehicleControlData\",\"channel\":\"control\"}}"
 
-TEST_WITH(commands_come_in, NULL, sweep)
+TEST_WITH(inbound_commands_reach_the_channel, NULL, sweep)
 {
 	struct sim_subscriber *s;
 	static uint8_t big[300000];
@@ -230,7 +230,7 @@ TEST_WITH(commands_come_in, NULL, sweep)
 	start(COMMANDS);
 	subscribe(&s);
 	AWAIT(lgsvl_server_heard(server, 1, "/cmd", "lgsvl_msgs/VehicleControlData"));
-	lgsvl_server_publish(server, "/other", big, 100); /* of nobody's interest */
+	lgsvl_server_publish(server, "/other", big, 100); /* without a subscriber */
 	lgsvl_server_publish(server, "/cmd", big, sizeof(big));
 	lgsvl_server_publish(server, "/cmd", m, 5);
 	lgsvl_server_publish(server, "/cmd", m, (uint32_t)a_command(m, 7)); /* more than the pedal has */
@@ -256,7 +256,7 @@ static void again(struct sim_publisher *p, unsigned connections)
 	AWAIT(lgsvl_server_count(server, "/imu") == n + 1);
 }
 
-TEST_WITH(a_peer_that_goes_is_dialled_again, NULL, sweep)
+TEST_WITH(a_lost_peer_is_dialled_again, NULL, sweep)
 {
 	struct sim_subscriber *s;
 	struct sim_publisher *p;
@@ -285,7 +285,7 @@ TEST_WITH(a_peer_that_goes_is_dialled_again, NULL, sweep)
 	stop();
 }
 
-TEST_WITH(a_peer_that_is_none_is_named, NULL, sweep)
+TEST_WITH(a_peer_of_another_protocol_is_named, NULL, sweep)
 {
 	static const char *const with[][2] = {
 		{ "HTTP/1.1 400 Bad Request\r\n\r\n", "a web server answers there" },
@@ -304,8 +304,8 @@ TEST_WITH(a_peer_that_is_none_is_named, NULL, sweep)
 	stop();
 }
 
-/* Who takes nothing ends its own connection, not that of another bridge. */
-TEST_WITH(a_peer_that_stalls, NULL, sweep)
+/* A peer that reads nothing loses its own connection, but not that of another bridge. */
+TEST_WITH(a_stalled_peer_delays_no_publisher_and_is_disconnected, NULL, sweep)
 {
 	static uint8_t body[(1 << 20) + 4096] __attribute__((aligned(64)));
 	struct sim_builder b;
@@ -336,7 +336,7 @@ TEST_WITH(a_peer_that_stalls, NULL, sweep)
 }
 
 /* Each of many large messages arrives whole, and the last one although simd ends behind it. */
-TEST_WITH(all_arrive_before_the_end, NULL, sweep)
+TEST_WITH(all_messages_arrive_before_the_bridge_ends, NULL, sweep)
 {
 	static uint8_t body[(1 << 20) + 4096] __attribute__((aligned(64)));
 	struct sim_builder b;
@@ -369,7 +369,7 @@ TEST_WITH(all_arrive_before_the_end, NULL, sweep)
 
 /* ---- the rig ---- */
 
-TEST_WITH(what_is_wrong_in_the_rig_is_said, NULL, sweep)
+TEST_WITH(errors_in_the_rig_are_reported, NULL, sweep)
 {
 	static const char *const bad[] = { "host:", "a:b:c", "127.0.0.1:0", "127.0.0.1:65536", "[::1", "[]:1", "x y:1" };
 	char path[] = "/tmp/bad.json";

@@ -12,7 +12,7 @@
 #define CONF \
 	"\"TimeSource\":\"system\"," STACK_POOLS \
 	",\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"log\",\"plugin\":\"logging\",\"connection\":\"/tmp/out\"}]}]"
-#define FULL /* its bridge goes: what it keeps then waits that long */ \
+#define FULL /* its bridge exits: messages in it then wait that long */ \
 	"\"TimeSource\":\"system\"," STACK_POOLS \
 	",\"dispatch\":{\"deadline_ms\":1000},\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"log\",\"plugin\":\"logging\"," \
 	"\"connection\":\"/tmp/out-disk/log\"}]}]"
@@ -66,7 +66,7 @@ static void check_log(void)
 	gzclose(f);
 }
 
-TEST_WITH(published_and_written, setup, stack_sweep)
+TEST_WITH(messages_are_published_and_logged, setup, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid = peer_fork(p, messages);
@@ -82,7 +82,7 @@ TEST_WITH(published_and_written, setup, stack_sweep)
 	check_log();
 }
 
-/* What was sent before stays where it was; what comes then goes there. */
+/* Messages sent before stay in the old place; later ones go to the new place. */
 TEST_WITH(a_bridge_is_connected_to_another_place, setup, stack_sweep)
 {
 	struct peer *p = peer_new();
@@ -144,8 +144,8 @@ static void connected_after(int64_t pid)
 	      !strcmp(stack_bridge_text("log", "status"), "connected"));
 }
 
-/* What was answered with true is there, although the disk had no room for it for a while. */
-TEST_WITH(log_on_a_full_disk, NULL, stack_sweep)
+/* Messages answered with true are in the file, although the disk was full for a while. */
+TEST_WITH(a_log_on_a_full_disk_fails_and_recovers, NULL, stack_sweep)
 {
 	unsigned ok = 0;
 
@@ -169,8 +169,11 @@ TEST_WITH(log_on_a_full_disk, NULL, stack_sweep)
 	assert_int_equal(umount("/tmp/out-disk"), 0);
 }
 
-/* A bridge that is restarted, one that is killed, and one of the next simd: each has a file of its own, and all is there. */
-TEST_WITH(log_stays, setup, stack_sweep)
+/*
+ * A bridge that is restarted, one that is killed, and one of the next simd: each has a file of its own, and all
+ * messages are there.
+ */
+TEST_WITH(existing_log_files_are_kept, setup, stack_sweep)
 {
 	static const char *const files[] = { "/tmp/out.txt.gz", "/tmp/out.2.txt.gz", "/tmp/out.3.txt.gz",
 					     "/tmp/out.4.txt.gz" };
@@ -334,7 +337,7 @@ static void json_of_services(void)
 	sim_disconnect(c);
 }
 
-TEST_WITH(keys_are_stable, setup, stack_sweep)
+TEST_WITH(json_keys_are_stable, setup, stack_sweep)
 {
 	struct peer *p = peer_new();
 	char channel[32];
@@ -354,7 +357,7 @@ TEST_WITH(keys_are_stable, setup, stack_sweep)
 }
 
 /* Every command takes a channel without its first slash as the library does. */
-TEST_WITH(without_a_slash, setup, stack_sweep)
+TEST_WITH(channels_may_be_given_without_the_first_slash, setup, stack_sweep)
 {
 	static const char *const lines[][6] = {
 		{ "list", "--names", "t/*" },
@@ -398,7 +401,8 @@ TEST_WITH(usage_errors_are_named, setup, stack_sweep)
 	refused(stack_ctl("clock", "step", "5 parsecs", NULL), 2, "parsecs");
 	refused(stack_ctl("echo", "-n", "0", "/x", NULL), 2, "0");
 	refused(stack_ctl("info", "/nobody/has/it", NULL), 1, "/nobody/has/it");
-	refused(stack_ctl("echo", "/nobody/has/it", NULL), 1, "simctl: /nobody/has/it: nobody");
+	refused(stack_ctl("echo", "/nobody/has/it", NULL), 1,
+		"simctl: /nobody/has/it: no client has published a channel of that name");
 	refused(stack_ctl("hz", "/nobody/has/it", NULL), 1, "/nobody/has/it");
 	refused(stack_ctl("clock", "scale", "0.001", NULL), 1, "0.01");
 	refused(stack_ctl("clock", "source", "sundial", NULL), 1, "sundial");
@@ -407,7 +411,7 @@ TEST_WITH(usage_errors_are_named, setup, stack_sweep)
 }
 
 /* Tables for people: the figures of a known number of messages stand in them. */
-TEST_WITH(people_get_tables, setup, stack_sweep)
+TEST_WITH(output_for_people_is_in_tables, setup, stack_sweep)
 {
 	struct peer *p = peer_new();
 	const struct ctl_result *r;
@@ -464,10 +468,10 @@ static void watched(const char *command, const char *list, const char *key)
 		json_decref(j);
 	}
 	assert_true(n[1] > n[0]);
-	pclose(f); /* its next line finds nobody */
+	pclose(f); /* its next line has no reader */
 }
 
-TEST_WITH(it_watches, setup, stack_sweep)
+TEST_WITH(watch_updates_its_table, setup, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid;
@@ -483,7 +487,7 @@ TEST_WITH(it_watches, setup, stack_sweep)
 	peer_free(p);
 }
 
-TEST_WITH(restart_and_shutdown, setup, stack_sweep)
+TEST_WITH(bridges_are_restarted_and_simd_shut_down_by_command, setup, stack_sweep)
 {
 	int64_t pid;
 
@@ -496,7 +500,7 @@ TEST_WITH(restart_and_shutdown, setup, stack_sweep)
 	assert_string_equal(stack_leftovers(), "");
 }
 
-TEST(without_simd_it_says_so)
+TEST(without_simd_commands_name_the_socket)
 {
 	static const char *const commands[] = { "list", "clients", "dispatch", "config", "summary", "shutdown" };
 
@@ -524,7 +528,7 @@ static const char *finding(const struct ctl_result *r, const char *check)
 	return result;
 }
 
-TEST_WITH(doctor_finds_what_is_wrong, setup, stack_sweep)
+TEST_WITH(doctor_finds_faults, setup, stack_sweep)
 {
 	const char *path = strdup(getenv("PATH"));
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Components in several hosts, in lock-step: a run repeats byte for byte, whatever number of workers a scheduler is told, and whoever
- * comes first. What is compared are recordings. A graph of its own with a driver that starts as soon as simd is there: time waits for
- * the hosts, and for the recorder; and the perception rig as it is shipped, with SUMO.
- *
- * RUNS=n: so many runs of each (10 with FULL=1).
+ * Components in several hosts, in lock-step: a run repeats byte for byte, with any number of scheduler workers, and in
+ * any order of connecting. Recordings are compared. A graph of its own with a driver that starts as soon as simd is up,
+ * where time waits for the hosts and for the recorder; and the perception rig as it is shipped, with SUMO. * RUNS=n: so
+ * many runs of each (10 with FULL=1).
  */
 #include "stack.h"
 
@@ -181,8 +180,8 @@ TEST_WITH(a_graph_over_hosts_repeats_with_any_number_of_workers, NULL, stack_swe
 	free(first.at);
 }
 
-/* Until it comes time stands, and whoever looks is told why. */
-TEST_WITH(who_is_missing_at_the_start_is_named, NULL, stack_sweep)
+/* Time stands until the client connects, and the status says why. */
+TEST_WITH(a_client_missing_at_the_start_is_named, NULL, stack_sweep)
 {
 	struct sim_client_options co = {
 		.size = sizeof(co), .name = "engine", .socket = STACK_SOCKET, .timeout_ms = PATIENT_MS

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A free-running engine with two bridges: all is recorded, nothing is lost, and what does not answer stops nobody. */
+/*
+ * A free-running engine with two bridges: everything is recorded, nothing is lost, and an unresponsive bridge stops no
+ * other client.
+ */
 #include "peer.h"
 #include "stack.h"
 
@@ -38,7 +41,7 @@ static int engine(struct peer *p)
 		PEER(p, peer_queue(p, one, sizeof(struct sim_Ultrasonic), NULL) == 0);
 		PEER(p, peer_queue(p, two, sizeof(struct sim_Ultrasonic), NULL) == 0);
 	}
-	sim_driver_release(d); /* what is accepted by now is still waited for */
+	sim_driver_release(d); /* messages accepted by now are still waited for */
 	peer_settle(p);
 	sim_publisher_destroy(one);
 	sim_publisher_destroy(two);
@@ -79,28 +82,28 @@ static void run_free(const char *conf)
 	peer_free(p);
 }
 
-TEST_WITH(null_and_null, NULL, stack_sweep)
+TEST_WITH(a_free_run_with_two_null_bridges_loses_nothing, NULL, stack_sweep)
 {
 	run_free(RIG(FAULTY_BRIDGE, FAULTY_BRIDGE));
 	stack_stop(simd);
 }
 
-TEST_FULL_WITH(null_and_a_slow_one, NULL, stack_sweep)
+TEST_FULL_WITH(a_free_run_with_a_slow_bridge_loses_nothing, NULL, stack_sweep)
 {
 	run_free(RIG(FAULTY_BRIDGE, SLOW));
 	assert_int_equal(stack_count("bridge-slow", ""), 0);
 	stack_stop(simd);
 }
 
-TEST_WITH(null_and_logging, NULL, stack_sweep)
+TEST_WITH(a_free_run_with_a_logging_bridge_loses_nothing, NULL, stack_sweep)
 {
 	run_free(RIG(FAULTY_BRIDGE, LOGGING));
 	stack_stop(simd);
 	assert_int_equal(lines("/tmp/out.txt.gz"), 2 * 2 * STEPS); /* a head and a body each */
 }
 
-/* config/rigs/dataset.json, as the README says; only its log goes elsewhere. */
-TEST_FULL_WITH(the_recipe_for_a_data_set, NULL, stack_sweep)
+/* config/rigs/dataset.json, as the README says; only its log is written elsewhere. */
+TEST_FULL_WITH(the_recipe_for_a_data_set_loses_nothing, NULL, stack_sweep)
 {
 	json_t *rig = json_load_file("config/rigs/dataset.json", 0, NULL), *log;
 	char *text, *conf = NULL;
@@ -130,7 +133,7 @@ TEST_FULL_WITH(the_recipe_for_a_data_set, NULL, stack_sweep)
 	",\"dispatch\":{\"deadline_ms\":60000},\"process\":{\"stop_ms\":60000}," /* however busy the machine is */
 
 /* In the middle of the run the recorder is started again, by command. */
-TEST_FULL_WITH(a_restart_in_between, NULL, stack_sweep)
+TEST_FULL_WITH(a_bridge_restarted_during_a_free_run_loses_nothing, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid;
@@ -146,8 +149,8 @@ TEST_FULL_WITH(a_restart_in_between, NULL, stack_sweep)
 	stack_stop(simd);
 }
 
-/* It is killed: what it had been given and not answered is lost with it, and nothing else. */
-TEST_WITH(a_kill_in_between, NULL, stack_sweep)
+/* The bridge is killed: only the messages that it had not answered are lost. */
+TEST_WITH(a_bridge_killed_during_a_free_run_loses_only_what_it_held, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid;
@@ -179,8 +182,8 @@ static void stop_load(struct peer *p, pid_t pid)
 	stack_stop(simd);
 }
 
-/* A recorder that hangs costs its deadline once; then all goes on without it, and says so. */
-TEST_WITH(a_hung_recorder_stops_nobody, NULL, stack_sweep)
+/* A recorder that hangs costs its deadline once; then everything continues without it, and the log says so. */
+TEST_WITH(a_hung_recorder_blocks_nobody_else_for_ever, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	int64_t sent;
@@ -200,8 +203,11 @@ TEST_WITH(a_hung_recorder_stops_nobody, NULL, stack_sweep)
 	stop_load(p, pid);
 }
 
-/* One that nobody waits for misses messages when it falls behind: named once, counted, and doctor knows what to do. */
-TEST_FULL_WITH(a_slow_one_is_named, NULL, stack_sweep)
+/*
+ * A bridge that publishers do not wait for misses messages when it falls behind: named once, counted, and doctor gives
+ * advice.
+ */
+TEST_FULL_WITH(a_slow_lossless_bridge_is_named, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid;
@@ -216,8 +222,8 @@ TEST_FULL_WITH(a_slow_one_is_named, NULL, stack_sweep)
 	stop_load(p, pid);
 }
 
-/* The same for the logging bridge, which keeps data: producers wait for it, and the other one does too. */
-TEST_WITH(a_recorder_is_waited_for, NULL, stack_sweep)
+/* The same for the logging bridge, which keeps data: producers wait for it, and the other bridge waits too. */
+TEST_WITH(producers_wait_for_a_recorder, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid;

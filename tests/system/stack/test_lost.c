@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Publishers are killed between two steps of loan and publish (tests/system/ipc/dying.h), one after the other: the slots that they had
- * in hand come back, simd says how many these were, and the data plane then serves as on the first day.
+ * Publishers are killed between two steps of loan and publish (tests/system/ipc/dying.h), one after the other: the
+ * slots that they held are freed, simd logs their number, and the data plane then works as at the start.
  */
 #include "peer.h"
 #include "stack.h"
@@ -51,7 +51,7 @@ static void kill_at(int step)
 	peer_free(p);
 }
 
-TEST_WITH(what_killed_publishers_had_in_hand_comes_back, NULL, stack_sweep)
+TEST_WITH(slots_held_by_killed_publishers_are_reclaimed, NULL, stack_sweep)
 {
 	struct peer *p;
 	uint32_t slots;

@@ -138,7 +138,7 @@ static void tell_took(const char *which, unsigned i)
 		      (long long)((all[i].p->took_dur_ns - all[i].begin_mono_ns) / NS_PER_MS));
 }
 
-TEST_WITH(they_publish_side_by_side, NULL, stack_sweep)
+TEST_WITH(several_simds_run_side_by_side, NULL, stack_sweep)
 {
 	unsigned n = how_many();
 	int fd[MANY];
@@ -188,7 +188,7 @@ static void clean_up(unsigned i)
 }
 
 /* One is killed at any moment of its start, run and end, and cleared away or taken over; the other does not notice. */
-TEST_WITH(the_death_of_one_is_not_noticed, NULL, stack_sweep)
+TEST_WITH(the_death_of_one_simd_does_not_affect_the_others, NULL, stack_sweep)
 {
 	unsigned rounds = test_full() ? 100 : 5;
 	uint32_t life;
@@ -242,18 +242,18 @@ static void loses_its_directory(const char *command)
 	assert_string_equal(stack_leftovers(), "");
 }
 
-TEST_WITH(its_directory_is_moved_while_it_runs, NULL, stack_sweep)
+TEST_WITH(the_runtime_directory_may_be_moved_while_simd_runs, NULL, stack_sweep)
 {
 	loses_its_directory("mv /tmp/rt-0 /tmp/moved");
 }
 
-TEST_WITH(its_directory_vanishes_while_it_runs, NULL, stack_sweep)
+TEST_WITH(the_runtime_directory_may_be_deleted_while_simd_runs, NULL, stack_sweep)
 {
 	loses_its_directory("rm -r /tmp/rt-0");
 }
 
 /* Longer than a socket's address, with blanks, quotes and letters of several bytes: it publishes, is killed, taken over and cleaned up. */
-TEST_WITH(its_directory_has_an_odd_name, NULL, stack_sweep)
+TEST_WITH(the_runtime_directory_may_have_an_unusual_name, NULL, stack_sweep)
 {
 	char above[200];
 	int n = snprintf(above, sizeof(above), "/tmp/rt of \"J\u00fcrgens\" \u81ea\u52a8 %% s/");
@@ -277,8 +277,8 @@ TEST_WITH(its_directory_has_an_odd_name, NULL, stack_sweep)
 	assert_string_equal(stack_leftovers(), "");
 }
 
-/* Who owns a data plane is one line of a file. */
-TEST(a_line_break_in_its_directory_is_refused)
+/* The owner of a data plane is stored as one line of a file. */
+TEST(a_line_break_in_the_runtime_directory_is_refused)
 {
 	const char *const argv[] = { "simd", "--runtime-dir", "/tmp/rt\n0", NULL };
 	const struct ctl_result *said = stack_run(argv);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bridge that records, in a whole simd: every message that was accepted is in its files, however it is stopped, held up or started
- * again, and @mcap/core counts the same. That equal runs write equal files is test_order's.
+ * The recording bridge, in a whole simd: every accepted message is in its files, however it is stopped, blocked or
+ * restarted, and @mcap/core counts the same. That equal runs write equal files is tested by test_order.
  */
 #include "peer.h"
 #include "stack.h"
@@ -27,7 +27,7 @@ static void start(void)
 	AWAIT(!strcmp(stack_bridge_text("rec", "status"), "connected"));
 }
 
-/* ---- what is in the files ---- */
+/* ---- the content of the files ---- */
 
 struct found {
 	unsigned files, one, two;
@@ -130,7 +130,7 @@ static int run(struct peer *p, unsigned flags, int n, int64_t step_ns)
 		PEER(p, peer_queue(p, two, sizeof(struct sim_Ultrasonic), NULL) == 0);
 		atomic_store(&p->sim_ns, (i + 1) * step_ns);
 	}
-	sim_driver_release(d); /* what is accepted by now is still waited for */
+	sim_driver_release(d); /* messages accepted by now are still waited for */
 	peer_settle(p);
 	sim_publisher_destroy(one);
 	sim_publisher_destroy(two);
@@ -157,7 +157,7 @@ static int lockstep_engine(struct peer *p)
 
 /* ---- @mcap/core ---- */
 
-/* What it counts on each topic of the file, by the index and as a stream, is what we count. */
+/* The counts of @mcap/core for each topic of the file, by the index and as a stream, equal ours. */
 static void foreign_counts(const char *path, unsigned one, unsigned two)
 {
 	char line[256], want[128], got[128] = "";
@@ -183,7 +183,7 @@ static void foreign_counts(const char *path, unsigned one, unsigned two)
 /* ---- tests ---- */
 
 /* While it is stopped producers wait for it; started again it goes on in a new file. Nothing is lost by either. */
-TEST_WITH(all_that_was_accepted_is_recorded, NULL, stack_sweep)
+TEST_WITH(all_accepted_messages_are_recorded, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	struct found f;
@@ -219,7 +219,7 @@ TEST_WITH(all_that_was_accepted_is_recorded, NULL, stack_sweep)
 	peer_free(p);
 }
 
-TEST_WITH(others_count_the_same, NULL, stack_sweep)
+TEST_WITH(other_readers_count_the_same_messages, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	struct found f;
@@ -269,8 +269,9 @@ static int past_it(struct peer *p)
 }
 
 /*
- * What the bridge records waits for the disk, and nobody else does: not simd, nor a channel of another bridge. The bridge is not taken for
- * dead, and when the disk goes on all that was accepted is in one file, with the time at which it was published.
+ * The bridge's records wait for the disk, but nothing else does: neither simd, nor a channel of another bridge. The
+ * bridge is not considered dead, and when the disk continues all accepted messages are in one file, with the time at
+ * which they were published.
  */
 TEST_WITH(while_the_disk_stands_producers_wait_and_nothing_is_lost, NULL, stack_sweep)
 {
@@ -315,8 +316,11 @@ TEST_WITH(while_the_disk_stands_producers_wait_and_nothing_is_lost, NULL, stack_
 	peer_free(p);
 }
 
-/* For longer than a bridge may take for an answer: it is passed by, which its producers are told, and takes part again when the disk goes on. */
-TEST_WITH(a_disk_that_stands_for_too_long_is_passed_by, NULL, stack_sweep)
+/*
+ * The disk blocks for longer than a bridge may take to answer: the bridge is skipped, of which its producers are
+ * notified, and takes part again when the disk continues.
+ */
+TEST_WITH(a_disk_that_blocks_for_too_long_stalls_the_bridge, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	uint64_t called, ok;
@@ -347,12 +351,12 @@ TEST_WITH(a_disk_that_stands_for_too_long_is_passed_by, NULL, stack_sweep)
 	assert_int_equal(f.files, 1);
 	assert_true(f.one + f.two >= p->ok); /* an answer that came too late is none */
 	assert_true(f.one + f.two < p->accepted);
-	assert_int_equal(f.lost, 0); /* of what it was given */
+	assert_int_equal(f.lost, 0); /* of the messages that it was given */
 	peer_free(p);
 }
 
 /* All but the last second of simulated time is in its file. */
-TEST_WITH(a_kill_takes_a_second_at_most, NULL, stack_sweep)
+TEST_WITH(a_kill_loses_one_second_at_most, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	struct found f;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages that never reach simd, or not as they were: others are not harmed by it, and it is said who does that. */
+/* Messages that never reach simd, or arrive changed: other clients are not affected, and the log names the cause. */
 #include "peer.h"
 #include "stack.h"
 
@@ -27,7 +27,7 @@ static void expect_whole(void)
 	stack_stop(simd);
 }
 
-/* Told how many, it publishes so many; at its end nothing is left over for what comes then. */
+/* Publishes as many messages as requested, then 200 more, one at a time, each of which is answered. */
 static int honest(struct peer *p)
 {
 	struct sim_client *c = peer_connect(p, "honest");
@@ -69,7 +69,7 @@ static int foreign(struct peer *p)
 	return 0;
 }
 
-/* Simd gets no processor while the flood comes, so that it cannot be faster. */
+/* simd is stopped during the flood, so that it cannot read faster than the flood is published. */
 TEST_WITH(a_foreign_publisher_costs_no_credit, NULL, stack_sweep)
 {
 	struct peer *p = peer_new(), *f = peer_new();

@@ -56,7 +56,7 @@ static int on_call(void *user, struct sim_request *req)
 	return -EIO;
 }
 
-TEST_WITH(a_name_that_is_near_is_named, setup, teardown)
+TEST_WITH(a_similar_name_is_suggested, setup, teardown)
 {
 	struct sim_publisher *p;
 	struct sim_service *service;
@@ -84,7 +84,7 @@ TEST_WITH(a_name_that_is_near_is_named, setup, teardown)
 	     "; there are unity, ss2, system, simulation, ros2, link, and as plug-ins play\n");
 }
 
-TEST_WITH(a_type_that_is_near_is_named, setup, teardown)
+TEST_WITH(a_similar_type_is_suggested, setup, teardown)
 {
 	static const char *const names[] = { "sim/Imuu", "Imu", "sim/msg/Imu", "sensor_msgs/Imu",
 					     "sensor_msgs/msg/Imu" };
@@ -122,7 +122,9 @@ static unsigned lines_of(const char *text)
 	return n;
 }
 
-/* By package, as they are many; the names of types stay those that channels may have. Needs no simd. */
+/*
+ * Grouped by package, as there are many; the list of types still has only those that channels may have. Needs no simd.
+ */
 TEST_WITH(messages_of_ros_are_listed_by_package_and_by_name, setup, teardown)
 {
 	const struct ctl_result *r;
@@ -152,7 +154,7 @@ TEST_WITH(messages_of_ros_are_listed_by_package_and_by_name, setup, teardown)
 	says(stack_ctl("type", "list", "nav_msgs", NULL), 2, "simctl: a pattern is for --ros\n");
 }
 
-TEST_WITH(a_socket_that_is_none_is_named, setup, teardown)
+TEST_WITH(a_path_that_is_not_a_socket_is_named, setup, teardown)
 {
 	static const char *const what[][2] = { { STACK_CONF, " is a plain file, not a socket: " },
 					       { "/tmp", " is a directory, not a socket: " },
@@ -205,8 +207,11 @@ static int ended_by(int sig, const char *command, const char *const *args)
 	return stack_wait(pid);
 }
 
-/* As a shell knows it of whatever is interrupted; a recording, which ends so in order, has a code of its own. */
-TEST_WITH(what_is_interrupted_ends_with_130, setup, teardown)
+/*
+ * The exit code that a shell gives any interrupted command; a recording, which ends in an orderly way, has a code of
+ * its own.
+ */
+TEST_WITH(an_interrupted_command_exits_with_130, setup, teardown)
 {
 	static const char *const commands[][5] = {
 		{ "echo", "my_imu" },
@@ -240,7 +245,7 @@ TEST_WITH(what_is_interrupted_ends_with_130, setup, teardown)
 
 /* ---- what waits ---- */
 
-#define PIPE "/tmp/nothing.fifo" /* nobody writes into it */
+#define PIPE "/tmp/nothing.fifo" /* without a writer */
 
 /* Its handlers are there, and it sleeps; or it has ended, which it should not have. */
 static bool waits(pid_t pid)
@@ -263,7 +268,7 @@ static bool waits(pid_t pid)
 	return caught >> (SIGTERM - 1) & 1 && stack_threads(pid, "simctl", "S") > 0;
 }
 
-/* Whatever it waits for: that it has come there nobody tells, so the moment is any. */
+/* No event shows that the command waits, so the signal comes at any moment. */
 static void ends_with_130(const char *const *command, bool silent)
 {
 	int err[2], status;
@@ -303,8 +308,8 @@ static int never(void *user, struct sim_request *req)
 	return sim_service_defer(client, &p);
 }
 
-/* There is no end to what each waits for: nobody publishes, subscribes, answers or drives. */
-TEST_WITH(what_waits_ends_with_130, setup, teardown)
+/* Each would wait for ever: there is no publisher, subscriber, provider or driver. */
+TEST_WITH(an_interrupted_command_that_waits_exits_with_130, setup, teardown)
 {
 	static const char *const commands[][8] = {
 		{ "echo", "/car/silent" },
@@ -338,7 +343,7 @@ TEST_WITH(what_waits_ends_with_130, setup, teardown)
 }
 
 /* No call is waited for to its end. */
-TEST_WITH(whom_a_stopped_simd_holds_up_ends_with_130, setup, teardown)
+TEST_WITH(a_command_blocked_by_a_stopped_simd_exits_with_130, setup, teardown)
 {
 	static const char *const commands[][6] = {
 		{ "list" },

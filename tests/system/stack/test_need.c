@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory by need: what the data plane takes of /dev/shm is what was admitted; nobody writes a pool; and when others fill /dev/shm to the
- * last page nobody is killed by it, before, while or after RouDi dies.
+ * Memory by need: the data plane allocates of /dev/shm what was admitted; no process writes to a whole pool; and when
+ * other programs fill /dev/shm to the last page no process is killed by that, before, while or after RouDi dies.
  */
 #include "peer.h"
 #include "stack.h"
@@ -58,7 +58,7 @@ static int64_t shm_used(void)
 	return (int64_t)((v.f_blocks - v.f_bfree) * v.f_frsize);
 }
 
-/* What it says it takes; while somebody attaches, the one is asked before the other. */
+/* The memory reported by simd is what is allocated; while a client is attaching, the report is read first. */
 static bool agrees(void)
 {
 	int64_t used = shm_used(), need = stack_int("GetInfo", "shm_need");
@@ -66,7 +66,7 @@ static bool agrees(void)
 	return need >= used - MIB && need <= used + 2 * MIB;
 }
 
-/* Who has most of the largest slots that there are. */
+/* The client that has most of the largest slots. */
 static void held_by(const char *channel)
 {
 	json_t *info = stack_call("GetInfo", NULL), *pools = json_object_get(info, "pools");
@@ -77,7 +77,7 @@ static void held_by(const char *channel)
 	char text[200];
 
 	assert_string_equal(json_string_value(json_object_get(first, "channel")), channel);
-	/* doctor says so, too; what is in use changes meanwhile */
+	/* doctor reports it, too; the memory in use changes meanwhile */
 	snprintf(text, sizeof(text), "slots of %.1f MiB: %.0f have memory (%.1f MiB), ", size / MIB, count,
 		 count * size / MIB);
 	assert_non_null(strstr(stack_ctl("doctor", NULL)->out, text));
@@ -95,7 +95,7 @@ static pid_t start(void)
 	return simd;
 }
 
-/* ---- who publishes ---- */
+/* ---- publishers ---- */
 
 /* One message of full size, every byte of it written. */
 static void send_full(struct peer *p, struct sim_publisher *pub, size_t body)
@@ -241,7 +241,7 @@ static void recorded(int i)
 
 /* ---- the tests ---- */
 
-TEST_WITH(alone_it_takes_little, NULL, again)
+TEST_WITH(simd_alone_needs_little_memory, NULL, again)
 {
 	pid_t simd;
 
@@ -263,7 +263,7 @@ static const char *fixed_pools(void)
 	return conf;
 }
 
-TEST_WITH(a_rig_of_small_channels_runs_in_what_docker_gives, NULL, again)
+TEST_WITH(a_rig_of_small_channels_runs_in_dockers_default_memory, NULL, again)
 {
 	const char *fixed;
 	struct peer *p;
@@ -278,7 +278,7 @@ TEST_WITH(a_rig_of_small_channels_runs_in_what_docker_gives, NULL, again)
 	peer_join(p, pid);
 	peer_free(p);
 	stack_stop(simd);
-	/* a fixed ladder of what it took does for the same */
+	/* a fixed ladder of the same sizes gives the same */
 	simd = stack_start(fixed);
 	p = begin(60, 0, &pid);
 	round_of(p, 1);
@@ -320,7 +320,10 @@ TEST_WITH(a_camera_and_sixty_channels_and_a_recorder_run_in_300_mb, NULL, again)
 	"{\"name\":\"b4\",\"plugin\":\"mcap\",\"channels\":[\"/t/**\"],\"connection\":\"/tmp/large\"}]}]"
 #define SMALL 200
 
-/* Three full-HD cameras and a lidar of their size, 200 small channels, four bridges and a recorder; whoever comes first. */
+/*
+ * Three full-HD cameras and a lidar of their size, 200 small channels, four bridges and a recorder; in any order of
+ * connecting.
+ */
 static void large_rig(bool recorder_first)
 {
 	static const char *const bridges[] = { "b1", "b2", "b3", "b4" };
@@ -402,7 +405,7 @@ TEST_FULL_WITH(a_message_of_half_a_gib_is_carried, NULL, again)
 	stack_stop(simd);
 }
 
-TEST_WITH(a_full_shm_kills_nobody, NULL, again)
+TEST_WITH(a_full_dev_shm_kills_no_process, NULL, again)
 {
 	uint32_t life;
 	struct peer *p;
@@ -413,7 +416,7 @@ TEST_WITH(a_full_shm_kills_nobody, NULL, again)
 	p = begin(30, FULL_HD, &pid);
 	round_of(p, 1);
 	stack_shm_fill(0);
-	/* what was admitted goes on, in all its slots */
+	/* admitted channels continue, in all their slots */
 	for (int i = 2; i <= 6; i++)
 		round_of(p, i);
 	refuses_one_more("/dev/shm has ");
@@ -439,8 +442,8 @@ static int admitted(struct peer *p)
 	return 0;
 }
 
-/* A channel that nobody uses any more gives its memory to the next one, where there is no other. */
-TEST_WITH(an_idle_channel_gives_way_in_a_full_shm, NULL, again)
+/* An unused channel frees its memory for the next one, when no other memory is left. */
+TEST_WITH(an_idle_channel_gives_way_in_a_full_dev_shm, NULL, again)
 {
 	struct peer *p;
 	pid_t simd, pid;
@@ -459,7 +462,7 @@ TEST_WITH(an_idle_channel_gives_way_in_a_full_shm, NULL, again)
 	stack_stop(simd);
 }
 
-/* What it has given memory it finds again, with no page to spare. */
+/* Memory that it has allocated is found again, with no page to spare. */
 /* Of the file that names the simd whose data plane it is: made again it would take a page that others may have by then. */
 static ino_t owner_file(void)
 {
@@ -473,7 +476,7 @@ static ino_t owner_file(void)
 	return st.st_ino;
 }
 
-TEST_WITH(a_simd_that_is_killed_in_a_full_shm_comes_back, NULL, again)
+TEST_WITH(a_killed_simd_restarts_in_a_full_dev_shm, NULL, again)
 {
 	struct peer *p;
 	pid_t simd, pid;
@@ -498,7 +501,7 @@ TEST_WITH(a_simd_that_is_killed_in_a_full_shm_comes_back, NULL, again)
 }
 
 /* The clients hold the memory of the two, and give it back. */
-TEST_WITH(a_simd_that_is_killed_with_its_roudi_in_a_full_shm_comes_back, NULL, again)
+TEST_WITH(a_simd_killed_with_its_roudi_restarts_in_a_full_dev_shm, NULL, again)
 {
 	unsigned waited;
 	struct peer *p;
@@ -529,7 +532,7 @@ TEST_WITH(a_simd_that_is_killed_with_its_roudi_in_a_full_shm_comes_back, NULL, a
 	stack_shm_fill(0);
 	simd = stack_spawn(CONF, &fd);
 	AWAIT(stack_count("no new generation", "MiB are free") > waited);
-	stack_shm_fill(0); /* what has gone back meanwhile */
+	stack_shm_fill(0); /* memory that was freed meanwhile */
 	stack_shm_clear();
 	stack_await_ready(fd);
 	round_of(p, 6);
@@ -538,7 +541,7 @@ TEST_WITH(a_simd_that_is_killed_with_its_roudi_in_a_full_shm_comes_back, NULL, a
 	stack_stop(simd);
 }
 
-/* As often as it is told writes a whole slot and gives it back, as soon as it gets one. */
+/* Writes a whole slot and releases it as often as requested, as soon as it gets one. */
 static int painter(struct peer *p)
 {
 	struct sim_client *c = peer_connect(p, "painter");
@@ -578,7 +581,10 @@ static int64_t taken_by_others(void)
 	return st.st_size;
 }
 
-/* Of the next RouDi: it begins when somebody opens GATE to write, so that it cannot take what others are to have. */
+/*
+ * For the next RouDi: it begins when GATE is opened for writing, so that it cannot take memory that other programs are
+ * to have.
+ */
 #define GATE       "/tmp/out-gate"
 #define GATED      "/tmp/out-gated-roudi"
 #define CONF_GATED CONF_ROUDI(",\"path\":\"" GATED "\"")
@@ -602,7 +608,7 @@ static void gate_end(void)
 }
 
 /* Free slots of the dead RouDi go back, and others take that memory, while its client has no simd that tells it. */
-TEST_WITH(who_has_lost_all_writes_to_no_memory_that_goes_back, NULL, again)
+TEST_WITH(a_client_without_simd_does_not_write_to_freed_memory, NULL, again)
 {
 	struct peer *p = peer_new();
 	pid_t simd, pid;
@@ -630,7 +636,7 @@ TEST_WITH(who_has_lost_all_writes_to_no_memory_that_goes_back, NULL, again)
 	stack_stop(simd);
 }
 
-TEST_WITH(a_killed_simd_is_not_waited_for_without_end, NULL, again)
+TEST_WITH(simd_does_not_wait_for_ever_for_memory_of_a_killed_one, NULL, again)
 {
 	pid_t simd;
 	int fd;
@@ -650,7 +656,7 @@ TEST_WITH(a_killed_simd_is_not_waited_for_without_end, NULL, again)
 
 #define PORTS 100 /* publishers of a process; and twice as many subscribers */
 
-/* All its ports are made when nobody has a page to spare. */
+/* All its ports are made when no page is free. */
 static int ports(struct peer *p)
 {
 	struct sim_client *c = peer_connect(p, "ports");
@@ -675,7 +681,7 @@ static int ports(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(ports_find_pages_in_a_full_shm, NULL, again)
+TEST_WITH(ports_find_pages_in_a_full_dev_shm, NULL, again)
 {
 	struct peer *p[4];
 	pid_t simd, pid[4];
@@ -721,8 +727,8 @@ static int grower(struct peer *p)
 	return 0;
 }
 
-/* 200 times memory is made for messages that are longer than was announced: none takes a new generation, none is lost. */
-TEST_WITH(channels_grow_in_the_generation_that_there_is, NULL, again)
+/* Memory is allocated 200 times for messages longer than announced: none needs a new generation, none is lost. */
+TEST_WITH(channels_grow_within_the_running_generation, NULL, again)
 {
 	struct peer *p = peer_new();
 	uint32_t life;
@@ -758,7 +764,7 @@ static int late_writer(struct peer *p)
 	return 0;
 }
 
-TEST_FULL_WITH(a_slot_in_hand_outlasts_its_generation, NULL, again)
+TEST_FULL_WITH(a_held_slot_outlasts_its_generation, NULL, again)
 {
 	struct peer *p = peer_new();
 	uint32_t life;
@@ -768,7 +774,7 @@ TEST_FULL_WITH(a_slot_in_hand_outlasts_its_generation, NULL, again)
 	simd = start();
 	pid = peer_fork(p, late_writer);
 	AWAIT(p->ready);
-	stack_shm_fill(16 * MIB); /* what is in hand does not keep the next generation away */
+	stack_shm_fill(16 * MIB); /* held slots do not prevent the next generation */
 	life = stack_life();
 	assert_int_equal(kill(stack_roudi(), SIGKILL), 0);
 	AWAIT(stack_life() != life && stack_life() != 0);
@@ -794,7 +800,7 @@ static bool is_written_down(const char *app)
 }
 
 /* Others have moved to the next simd's generation: the memory of the last one goes back when it has moved, too. */
-TEST_WITH(a_slot_in_hand_outlasts_simd_and_its_roudi, NULL, again)
+TEST_WITH(a_held_slot_outlasts_simd_and_its_roudi, NULL, again)
 {
 	struct peer *p = peer_new();
 	pid_t simd, pid;
@@ -814,8 +820,8 @@ TEST_WITH(a_slot_in_hand_outlasts_simd_and_its_roudi, NULL, again)
 	stack_stop(simd);
 }
 
-/* As small as it is full: who is there goes on, who comes is refused; then there is room again. */
-TEST_WITH(a_shm_that_shrinks_and_grows, NULL, again)
+/* /dev/shm shrinks to the size in use: connected clients continue, new ones are refused; then there is room again. */
+TEST_WITH(dev_shm_may_shrink_and_grow, NULL, again)
 {
 	struct peer *p;
 	pid_t simd, pid;
@@ -872,7 +878,7 @@ static int locked(struct peer *p)
 	return admitted(p);
 }
 
-TEST_WITH(who_locks_all_memory_takes_no_more, NULL, again)
+TEST_WITH(a_client_that_locks_all_memory_takes_no_more, NULL, again)
 {
 	struct peer *p = peer_new();
 	pid_t simd;
@@ -949,7 +955,10 @@ static bool killed_at_step(pid_t simd, unsigned n, struct peer *p)
 	return true;
 }
 
-/* The next simd finds the memory that a killed one has given to its segments, all or half of it: there is no room for it twice. */
+/*
+ * The next simd finds all or half of the memory that a killed one had allocated for its segments: there is no room for
+ * it twice.
+ */
 TEST_FULL_WITH(simd_may_die_at_each_step_of_a_growth, NULL, again)
 {
 	bool killed = true;

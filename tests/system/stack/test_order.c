@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The same inputs give the same logs: two rigs, three logging bridges and one that records, which convert large messages on several lanes,
- * sensors as slow and as fast as chance has it. The compressed files are the same in each run, whatever the number of lanes and CPUs. And bridges
- * that are killed in the middle hold up nobody.
+ * The same inputs give the same logs: two rigs, three logging bridges and one that records, which convert large
+ * messages on several lanes, sensors with random delays. The compressed files are the same in each run, whatever the
+ * number of lanes and CPUs. And bridges that are killed in the middle delay no other client.
  *
  * RUNS=n: so many runs (10 with FULL=1).
  */
@@ -163,7 +163,7 @@ struct crew {
 	pid_t pids[SENSORS + 1];
 };
 
-/* From another one each time, so that who comes first is not the same. */
+/* Starts with another process each time, so that the order of connecting differs. */
 static void start(struct crew *w, int from)
 {
 	for (int k = 0; k <= SENSORS; k++) {
@@ -305,7 +305,7 @@ static void run_alone(void)
 	peer_free(p);
 }
 
-/* A driver with nobody who takes part. */
+/* A driver without participants. */
 TEST_FULL_WITH(a_driver_alone_writes_equal_files, NULL, stack_sweep)
 {
 	unsigned wide = 0;
@@ -356,8 +356,8 @@ static void kill_bridge(const char *name, int after_step)
 		kill(pid, SIGKILL);
 }
 
-/* Each step ends, and what comes after the last death is in the log, in order. */
-TEST_WITH(a_killed_bridge_holds_up_nobody, NULL, stack_sweep)
+/* Each step ends, and messages after the last kill are in the log, in order. */
+TEST_WITH(a_killed_bridge_delays_no_step, NULL, stack_sweep)
 {
 	struct crew w;
 	double last = 0;

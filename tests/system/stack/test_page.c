@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The foxglove bridge's web page in a browser, beside the whole stack: a client publishes what is known, and the cases of ../page/page.js
- * look at what of it is seen. They ask in lines what simd says, or what is to happen to it.
+ * The foxglove bridge's web page in a browser, beside the whole stack: a client publishes known messages, and the cases
+ * of ../page/page.js check what the page shows of them. Through lines of text the cases ask for simd's state, or for an
+ * action on simd.
  */
 #include "peer.h"
 #include "stack.h"
@@ -26,7 +27,7 @@ static char conf[4096];
 static pid_t simd, sensors;
 static struct peer *sensing;
 
-/* ---- what is published ---- */
+/* ---- publications ---- */
 
 enum {
 	WALL_ROWS = 21,
@@ -158,7 +159,7 @@ static const struct source {
 };
 #define SOURCES (sizeof(sources) / sizeof(sources[0]))
 
-/* Each of them again and again; what is refused while time stands, or without simd, is refused. */
+/* Each of them again and again; refusals while time stands, or without simd, are accepted. */
 static int sense(struct peer *p)
 {
 	static _Alignas(64) uint8_t body[SOURCES][BODY_MAX];
@@ -373,18 +374,18 @@ static void see(const char *names)
 		fail_msg("a case has failed: what it said is above");
 }
 
-TEST_WITH(the_overview_lists_what_flows, NULL, teardown)
+TEST_WITH(the_overview_lists_the_channels, NULL, teardown)
 {
-	see("the_overview_lists_what_flows");
+	see("the_overview_lists_the_channels");
 }
 
-TEST_FULL_WITH(what_else_a_page_shows, NULL, teardown)
+TEST_FULL_WITH(the_page_shows_clouds_images_plots_and_narrow_windows, NULL, teardown)
 {
-	see("clouds_and_objects_are_where_they_are,an_image_has_its_colours,a_plot_draws_what_comes,a_narrow_window_holds_every_view");
+	see("clouds_and_objects_are_at_their_positions,an_image_has_its_colours,a_plot_draws_the_samples,a_narrow_window_holds_every_view");
 }
 
-TEST_FULL_WITH(what_one_may_do_there, NULL, teardown)
+TEST_FULL_WITH(the_page_controls_the_clock_and_the_bridges, NULL, teardown)
 {
-	see("the_clock_is_led_with_the_token,without_the_token_one_may_only_look,a_bridge_is_sent_elsewhere,"
-	    "names_with_markup_stay_text,the_page_comes_back");
+	see("with_the_token_the_clock_can_be_controlled,without_the_token_access_is_read_only,a_bridge_connection_can_be_changed,"
+	    "names_with_markup_are_shown_as_text,the_page_reconnects");
 }

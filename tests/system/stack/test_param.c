@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parameters and nodes, as somebody at a terminal sees them: a lidar that turns faster while it runs, what is refused and how,
- * who reads and writes a channel. The lidar is a process of the rig; the nodes are this test's own.
+ * Parameters and nodes, as a user at a terminal sees them: a lidar that turns faster while it runs, refused values and
+ * their errors, the readers and writers of a channel. The lidar is a process of the rig; the nodes are this test's own.
  */
 #include "stack.h"
 
@@ -129,7 +129,7 @@ TEST_WITH(a_lidar_turns_faster_while_it_runs, setup_lidar, stack_sweep)
 	end();
 }
 
-/* ---- what is typed ---- */
+/* ---- typed values ---- */
 
 static int not_seven(void *user, const char *name, const struct sim_param_value *v, char *why, size_t why_size)
 {
@@ -186,7 +186,7 @@ TEST_WITH(names_of_parameters_are_completed, setup, stack_sweep)
 	end();
 }
 
-TEST_WITH(values_are_typed_as_their_parameter_says, setup, stack_sweep)
+TEST_WITH(values_are_parsed_by_the_type_of_their_parameter, setup, stack_sweep)
 {
 	struct sim_params *p = motor();
 	int64_t i = 0;
@@ -221,7 +221,7 @@ TEST_WITH(values_are_typed_as_their_parameter_says, setup, stack_sweep)
 	end();
 }
 
-TEST_WITH(names_that_are_near_are_offered, setup, stack_sweep)
+TEST_WITH(similar_names_are_suggested, setup, stack_sweep)
 {
 	struct sim_params *p;
 
@@ -371,7 +371,7 @@ static int on_silent(void *user, struct sim_request *req)
 	return sim_service_defer(client, &pending);
 }
 
-/* Others are shown all the same, and a service of another type is no node. */
+/* Other nodes are shown all the same, and a service of another type is no node. */
 TEST_WITH(a_node_that_does_not_answer_is_shown, setup, stack_sweep)
 {
 	struct sim_service *tracks = node("tracks/node_info", "tracks", on_info);

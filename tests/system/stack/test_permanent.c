@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bridges and processes that can never start are given up, which is shown; who has mended them may have another try. */
+/*
+ * Bridges and processes that can never start are abandoned, and shown as such; after they are repaired they can be
+ * started again.
+ */
 #include "stack.h"
 
 #include <sched.h>
@@ -11,7 +14,7 @@
 	"\"processes\":[{\"name\":\"gone\",\"command\":[\"/no/such/program\"]}," \
 	"{\"name\":\"brief\",\"command\":[\"false\"]}]}]"
 
-TEST_WITH(are_given_up, NULL, stack_sweep)
+TEST_WITH(processes_that_cannot_start_are_abandoned, NULL, stack_sweep)
 {
 	pid_t simd = stack_start(CONF);
 	const struct ctl_result *r;
@@ -43,7 +46,7 @@ TEST_WITH(are_given_up, NULL, stack_sweep)
 	"\"name\":\"far\",\"plugin\":\"ros2\",\"options\":{\"localhost\":false}}]}]"
 
 /* Nothing but a loopback that is down: the status itself says so, as the log does. */
-TEST_WITH(a_bridge_without_a_network_says_so, NULL, stack_sweep)
+TEST_WITH(a_bridge_without_a_network_shows_that, NULL, stack_sweep)
 {
 	const struct ctl_result *r;
 	pid_t simd;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `simctl play` with a real simd: what a subscriber gets of a log, time that is the log's and is put back, lock-step that repeats byte for
- * byte, keys on a terminal, services, ends in order and out of order.
+ * `simctl play` with a real simd: the messages that a subscriber gets of a log, the log's time and the restoring of
+ * simd's own, lock-step that repeats byte for byte, keys on a terminal, services, orderly and disorderly ends.
  */
 #include "convert/apollo.h"
 #include "peer.h"
@@ -68,7 +68,7 @@ static void put_image(struct native_log *l, uint32_t channel, int64_t at_ns, uns
 	native_log_put(l, channel, at_ns, at_ns - 40 * MS, "camera", body, sim_builder_size(&b));
 }
 
-/* 100 Hz of IMU, 25 Hz of images, and, if `strange`, a channel that nobody here reads, three of an instant at a time. */
+/* 100 Hz of IMU, 25 Hz of images, and, if `strange`, a channel of an unknown type, three of an instant at a time. */
 static void write_log_of(const char *path, unsigned n, int64_t begin_ns, bool strange)
 {
 	struct native_log *l = native_log_create(path, LOG_COMPRESSION_ZSTD);
@@ -97,7 +97,7 @@ static void write_log(const char *path, unsigned n, int64_t begin_ns)
 
 struct playing {
 	pid_t pid;
-	int out; /* what it prints */
+	int out; /* its output */
 };
 
 static struct playing start_play(const char *const *args)
@@ -120,7 +120,7 @@ static struct playing start_play(const char *const *args)
 }
 #define PLAY(...) start_play((const char *const[]){ __VA_ARGS__, NULL })
 
-/* Its exit code; what it has printed, static. */
+/* Its exit code; its output, static. */
 static int end_play(struct playing *p, const char **ret_text)
 {
 	static char text[65536];
@@ -244,7 +244,7 @@ static void deafen(struct ear *e)
 	sim_disconnect(e->c);
 }
 
-TEST_WITH(a_subscriber_gets_what_was_recorded, NULL, stack_sweep)
+TEST_WITH(a_subscriber_receives_the_recorded_messages, NULL, stack_sweep)
 {
 	struct ear e = { .begin_ns = BEGIN };
 	struct playing p;
@@ -272,8 +272,11 @@ TEST_WITH(a_subscriber_gets_what_was_recorded, NULL, stack_sweep)
 	stack_kill(simd);
 }
 
-/* A replay of one's own run returns 0: simd has a clock already, and what was chosen not to be played is not missing. */
-TEST_WITH(a_clock_that_was_recorded_is_left_to_simd, NULL, stack_sweep)
+/*
+ * A replay of one's own run returns 0: simd has a clock already, and channels deselected by the user do not count as
+ * missing.
+ */
+TEST_WITH(a_recorded_clock_is_not_played, NULL, stack_sweep)
 {
 	const struct ctl_result *r;
 	struct native_log *l = native_log_create(LOG_FILE, LOG_COMPRESSION_ZSTD);
@@ -314,8 +317,8 @@ TEST_WITH(a_clock_that_was_recorded_is_left_to_simd, NULL, stack_sweep)
 	finish();
 }
 
-/* There is room for most messages of the channel, and for the largest none: the others are played. */
-TEST_WITH(a_message_that_is_too_large_is_refused_alone, NULL, stack_sweep)
+/* Most messages of the channel fit, the largest does not: the others are played. */
+TEST_WITH(a_message_that_is_too_large_is_the_only_one_refused, NULL, stack_sweep)
 {
 	static uint8_t body[1 << 18] __attribute__((aligned(64)));
 	const struct ctl_result *r;
@@ -339,8 +342,8 @@ TEST_WITH(a_message_that_is_too_large_is_refused_alone, NULL, stack_sweep)
 	finish();
 }
 
-/* A channel for whose slots there is no memory. */
-TEST_WITH(what_is_refused_is_named, NULL, stack_sweep)
+/* No memory is left for the slots of a channel. */
+TEST_WITH(refused_channels_are_named, NULL, stack_sweep)
 {
 	static uint8_t body[1 << 20] __attribute__((aligned(64)));
 	const struct ctl_result *r;
@@ -363,7 +366,7 @@ TEST_WITH(what_is_refused_is_named, NULL, stack_sweep)
 	finish();
 }
 
-TEST_WITH(names_parts_and_several_files, NULL, stack_sweep)
+TEST_WITH(several_files_channel_selection_remap_and_prefix_work, NULL, stack_sweep)
 {
 	struct ear e = { .begin_ns = BEGIN };
 	struct playing p;
@@ -415,7 +418,7 @@ static void hear_theirs(struct ear *e)
 	}
 }
 
-/* The recording in the form of another system: what was native comes in by its mapping. */
+/* The recording in the format of another system: native messages are read by their mapping. */
 static void plays(const char *file, const char *encoding, const char *imu)
 {
 	struct ear e = { .begin_ns = BEGIN };
@@ -476,7 +479,7 @@ static void write_gears(unsigned cut)
 }
 
 /* Nothing is published of them, and nothing is wrong. */
-TEST_WITH(messages_that_say_nothing_are_passed_over, NULL, stack_sweep)
+TEST_WITH(empty_messages_are_skipped, NULL, stack_sweep)
 {
 	const struct ctl_result *r;
 
@@ -490,7 +493,7 @@ TEST_WITH(messages_that_say_nothing_are_passed_over, NULL, stack_sweep)
 }
 
 /* A log of Foxglove's: a type that only its JSON Schema defines, and a property that no field can be. */
-TEST_WITH(json_of_others_is_played_and_what_is_not_is_named, NULL, stack_sweep)
+TEST_WITH(json_of_other_programs_is_played_and_unplayable_properties_are_named, NULL, stack_sweep)
 {
 	static const char schema[] = "{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"number\"},\"any\":{}}}";
 	static const struct log_channel ch = { .topic = "/imu", /* which the bridge takes */
@@ -518,7 +521,7 @@ TEST_WITH(json_of_others_is_played_and_what_is_not_is_named, NULL, stack_sweep)
 	finish();
 }
 
-TEST_WITH(messages_that_cannot_be_read_are_named, NULL, stack_sweep)
+TEST_WITH(unreadable_messages_are_named, NULL, stack_sweep)
 {
 	const struct ctl_result *r;
 
@@ -614,7 +617,7 @@ static void has_routes(const char *path)
 	log_reader_close(r);
 }
 
-TEST_WITH(messages_of_protobuf_without_a_mapping_are_recorded_again_in_their_own_bytes, NULL, stack_sweep)
+TEST_WITH(protobuf_messages_without_a_mapping_are_rerecorded_byte_for_byte, NULL, stack_sweep)
 {
 	static const char conf[] =
 		"\"TimeSource\":\"unity\",\"pools\":[{\"size\":\"4KiB\",\"count\":1500}],"
@@ -688,7 +691,7 @@ static void write_large(const char *path)
 	iov_buf_finish(&set);
 }
 
-TEST_WITH(what_of_such_messages_is_carried_as_bytes_is_said, NULL, stack_sweep)
+TEST_WITH(fields_of_such_messages_carried_as_bytes_are_named, NULL, stack_sweep)
 {
 	const struct ctl_result *r;
 
@@ -774,7 +777,7 @@ TEST_FULL_WITH(ten_replays_in_lockstep_write_the_same_bytes, NULL, stack_sweep)
 }
 
 /* More of one instant than a window holds. */
-TEST_WITH(an_instant_of_many_messages, NULL, stack_sweep)
+TEST_WITH(many_messages_of_one_instant_are_played, NULL, stack_sweep)
 {
 	struct native_log *l = native_log_create(LOG_FILE, LOG_COMPRESSION_NONE);
 	const struct ctl_result *r;
@@ -819,7 +822,7 @@ TEST_WITH(services_pause_seek_and_step, NULL, stack_sweep)
 	assert_non_null(strstr(stack_ctl("service", "call", "/play/play_next", NULL)->out, "it is not paused"));
 	assert_int_equal(stack_ctl("service", "call", "/play/toggle_paused", NULL)->code, 0);
 	assert_true(state_of("paused") == 1);
-	/* simd's own pause begins although nobody drives just now */
+	/* simd's own pause begins although time has no driver just now */
 	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
 	kill(p.pid, SIGTERM);
 	assert_int_equal(end_play(&p, NULL), 0);
@@ -827,7 +830,7 @@ TEST_WITH(services_pause_seek_and_step, NULL, stack_sweep)
 	finish();
 }
 
-/* ---- what is latched ---- */
+/* ---- latched messages ---- */
 
 static void put_frame(struct native_log *l, uint32_t channel, int64_t at_ns, const char *child, double x)
 {
@@ -924,7 +927,7 @@ static void deafen_latched(struct latched_ear *l)
 	deafen(&l->e);
 }
 
-TEST_WITH(a_start_and_a_seek_give_what_is_latched_first, NULL, stack_sweep)
+TEST_WITH(latched_messages_are_sent_first_at_a_start_and_a_seek, NULL, stack_sweep)
 {
 	struct latched_ear l = { .e = { .begin_ns = BEGIN, .n_imu = 50 } };
 	struct playing p;
@@ -949,7 +952,7 @@ TEST_WITH(a_start_and_a_seek_give_what_is_latched_first, NULL, stack_sweep)
 	stack_kill(simd);
 }
 
-/* Of a file of another system, which says in its own way what is latched: Cyber's by the name /tf_static alone. */
+/* From a file of another system, which marks latched channels in its own way: Cyber's by the name /tf_static alone. */
 static void starts_latched(const char *file, const char *encoding, const char *latched)
 {
 	struct latched_ear l = { .e = { .begin_ns = BEGIN, .n_imu = 50 } };
@@ -972,7 +975,7 @@ static void starts_latched(const char *file, const char *encoding, const char *l
 	stack_kill(simd);
 }
 
-TEST_WITH(what_is_latched_in_logs_of_other_systems_comes_first, NULL, stack_sweep)
+TEST_WITH(latched_messages_in_logs_of_other_systems_are_sent_first, NULL, stack_sweep)
 {
 	write_latched_log(LOG_FILE);
 	starts_latched("/tmp/ros1.bag", "ros1", "30, 90, ");
@@ -1018,7 +1021,7 @@ static bool reads(int fd, const char *text)
 	return strstr(seen, text);
 }
 
-TEST_WITH(keys_on_a_terminal_that_is_put_back, NULL, stack_sweep)
+TEST_WITH(keys_control_a_replay_and_the_terminal_is_restored, NULL, stack_sweep)
 {
 	struct termios before, after;
 	int fd, slave, status;
@@ -1098,7 +1101,10 @@ static void write_demo_log(void)
 	native_log_finish(l);
 }
 
-/* What the demo's rig says of a channel, but of what comes in, the rig for replays says too: the same windows, so that a replay takes no more memory. */
+/*
+ * The rig for replays lists the same channels as the demo's rig, except the inbound one, with the same windows, so that
+ * a replay takes no more memory.
+ */
 TEST_WITH(the_rig_for_the_demos_log_lists_its_channels, NULL, stack_sweep)
 {
 	json_t *rig = json_load_file("config/rigs/replay.json", 0, NULL),
@@ -1138,7 +1144,7 @@ static void plays_the_demo(const char *text)
 	free(conf);
 }
 
-TEST_FULL_WITH(the_rig_for_the_demos_log_has_room, NULL, stack_sweep)
+TEST_FULL_WITH(the_rig_for_the_demo_log_has_enough_memory, NULL, stack_sweep)
 {
 	json_t *rig = json_load_file("config/rigs/replay.json", 0, NULL);
 	char *text = json_dumps(rig, JSON_COMPACT);
@@ -1153,7 +1159,7 @@ TEST_FULL_WITH(the_rig_for_the_demos_log_has_room, NULL, stack_sweep)
 
 /* ---- ends ---- */
 
-TEST_WITH(simd_dies_in_the_middle, NULL, stack_sweep)
+TEST_WITH(a_replay_ends_when_simd_dies, NULL, stack_sweep)
 {
 	struct playing p;
 	const char *text;
@@ -1167,7 +1173,7 @@ TEST_WITH(simd_dies_in_the_middle, NULL, stack_sweep)
 	assert_non_null(strstr(text, "disconnected from simd"));
 }
 
-TEST_WITH(another_source_ends_it_and_stays, NULL, stack_sweep)
+TEST_WITH(selecting_another_source_ends_a_replay, NULL, stack_sweep)
 {
 	struct playing p;
 	const char *text;
@@ -1197,7 +1203,7 @@ static void ends_in_a_pause(const char *how, bool early, int sig)
 	assert_int_equal(end_play(&p, NULL), sig == SIGINT ? 128 + SIGINT : 0);
 }
 
-TEST_WITH(a_pause_does_not_hold_up_its_end, NULL, stack_sweep)
+TEST_WITH(a_paused_replay_can_be_ended, NULL, stack_sweep)
 {
 	write_log(LOG_FILE, 6000, BEGIN);
 	begin(CONF);
@@ -1230,7 +1236,7 @@ TEST_WITH(a_damaged_file_plays_to_the_damage, NULL, stack_sweep)
 	finish();
 }
 
-TEST_WITH(bad_words_are_explained, NULL, stack_sweep)
+TEST_WITH(invalid_arguments_are_explained, NULL, stack_sweep)
 {
 	write_log(LOG_FILE, 10, BEGIN);
 	begin(CONF);

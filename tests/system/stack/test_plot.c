@@ -67,7 +67,7 @@ static void ends(const char *how)
 		fail_msg("it ends so:\n%s", end);
 }
 
-TEST_WITH(it_is_drawn_with_keys, setup, teardown)
+TEST_WITH(a_plot_is_drawn_and_obeys_keys, setup, teardown)
 {
 	screen_start("plot", "/imu.linear_acceleration.x", "/imu.linear_acceleration.z", NULL);
 	screen_await("^time [0-9.]+ s  window 10 s");
@@ -98,7 +98,7 @@ TEST_WITH(it_is_drawn_with_keys, setup, teardown)
 	ends("exit 0\nmodes kept\nleft\ncolours some\n");
 }
 
-TEST_WITH(a_jump_and_a_simd_that_goes_are_shown, setup, teardown)
+TEST_WITH(a_plot_shows_a_jump_and_the_loss_of_simd, setup, teardown)
 {
 	setenv("NO_COLOR", "1", 1);
 	screen_start("plot", "imu.linear_acceleration.x", NULL);
@@ -175,7 +175,7 @@ TEST_WITH(values_are_printed, setup, teardown)
 	r = stack_ctl("plot", "/flag.data", "--csv", "-n", "1", NULL);
 	assert_non_null(strstr(r->out, ",1\n"));
 	r = stack_ctl("plot", "/imu.linear_acceleration.x", "/flag.data", "--csv", "-n", "2", NULL);
-	assert_non_null(strstr(r->out, ",0.1,\n")); /* a line a message: empty is what is not of it */
+	assert_non_null(strstr(r->out, ",0.1,\n")); /* a line a message: values of other channels are empty */
 	assert_non_null(strstr(r->out, ",,1\n"));
 	r = stack_ctl("plot", "--json", "/imu.linear_acceleration.x", "/imu.linear_acceleration.z", "-n", "1", NULL);
 	j = json_loads(r->out, 0, NULL);
@@ -187,7 +187,7 @@ TEST_WITH(values_are_printed, setup, teardown)
 }
 
 /* Elements that a message does not have leave a gap, and a field empty. */
-TEST_WITH(what_a_message_does_not_have_is_empty, setup, teardown)
+TEST_WITH(a_missing_element_leaves_an_empty_field, setup, teardown)
 {
 	struct sim_Detected3DObjects none __attribute__((aligned(64))) = { 0 };
 	const struct sim_publisher_options small = { .size = sizeof(small), .flags = SIM_PUB_LATCH, .max_body = 512 };
@@ -198,7 +198,7 @@ TEST_WITH(what_a_message_does_not_have_is_empty, setup, teardown)
 	assert_non_null(strstr(stack_ctl("plot", "/objects.objects[0].pose.position.x", "-n", "1", NULL)->out, ",\n"));
 }
 
-TEST_WITH(one_picture_is_printed, setup, teardown)
+TEST_WITH(batch_prints_one_picture, setup, teardown)
 {
 	const struct ctl_result *r;
 

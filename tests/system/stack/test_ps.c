@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `simctl ps`: the simd of a machine, one and two, that stand still, are killed; directories that are none of theirs. */
+/* `simctl ps`: one simd on a machine, two, stopped and killed ones; runtime directories that belong to none. */
 #include "stack.h"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #define OTHER_CONF STACK_POOLS ",\"rigs\":[{\"name\":\"bus\"}]"
 #define OTHER_USER 64002
 
-static json_t *seen; /* what it listed last */
+static json_t *seen; /* its last list */
 
 static size_t rows(void)
 {
@@ -80,7 +80,7 @@ static unsigned lines(const struct ctl_result *r)
 	return n;
 }
 
-TEST_WITH(without_any_the_table_is_empty, NULL, stack_sweep)
+TEST_WITH(without_a_simd_the_table_is_empty, NULL, stack_sweep)
 {
 	const struct ctl_result *r = stack_ctl("ps", NULL);
 
@@ -90,7 +90,7 @@ TEST_WITH(without_any_the_table_is_empty, NULL, stack_sweep)
 	assert_string_equal(stack_ctl("ps", "--names", NULL)->out, "");
 }
 
-TEST_WITH(one_that_runs_stands_still_and_is_killed, NULL, stack_sweep)
+TEST_WITH(a_simd_is_listed_as_running_stopped_and_dead, NULL, stack_sweep)
 {
 	pid_t simd = stack_start(CONF);
 
@@ -152,7 +152,7 @@ static void squat(const char *dir, const char *owner_file)
 	assert_int_equal(system(command), 0);
 }
 
-TEST_WITH(directories_of_no_simd_are_left_out, NULL, stack_sweep)
+TEST_WITH(directories_without_a_simd_are_left_out, NULL, stack_sweep)
 {
 	(void)stack_start(CONF);
 	squat("simd-00000000", "mkfifo simd");
@@ -170,7 +170,7 @@ TEST_WITH(directories_of_no_simd_are_left_out, NULL, stack_sweep)
 	assert_int_equal(lines(stack_ctl("ps", NULL)), 2);
 }
 
-TEST_WITH(nobody_lists_a_simd_of_another_user, NULL, stack_sweep)
+TEST_WITH(a_simd_of_another_user_is_not_listed, NULL, stack_sweep)
 {
 	squat("simd-00000000", "mkdir " OTHER_DIR " && echo " OTHER_DIR " >simd");
 	assert_true(status_is(OTHER_DIR, "dead"));
@@ -185,7 +185,7 @@ TEST_WITH(nobody_lists_a_simd_of_another_user, NULL, stack_sweep)
 	assert_true(status_is(OTHER_DIR, "dead"));
 }
 
-TEST_WITH(a_name_cannot_drive_the_terminal, NULL, stack_sweep)
+TEST_WITH(control_characters_in_a_name_are_escaped, NULL, stack_sweep)
 {
 	squat("simd-00000000", "printf '/tmp/out\\033[2J\\377\\n' >simd");
 	assert_non_null(strstr(stack_ctl("ps", NULL)->out, "/tmp/out\\x1b[2J\\xff"));
@@ -231,7 +231,7 @@ static void shows(int fd, const char *what)
 	}
 }
 
-TEST_WITH(iceoryx_looks_at_the_plane_that_it_is_told, NULL, stack_sweep)
+TEST_WITH(iox_introspection_shows_the_selected_data_plane, NULL, stack_sweep)
 {
 	pid_t simd = stack_start(CONF), pid;
 	char plane[64];

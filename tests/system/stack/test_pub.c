@@ -57,7 +57,7 @@ static const struct sim_message *next(void)
 	const struct sim_message *m;
 
 	while (sim_take(sub, &m) != 0)
-		(void)!sim_wait(sub, WAIT_NS); /* the runner ends who waits in vain */
+		(void)!sim_wait(sub, WAIT_NS); /* the runner ends a wait in vain */
 	return m;
 }
 
@@ -111,7 +111,7 @@ TEST_WITH(a_message_is_published, setup, stack_sweep)
 	end();
 }
 
-TEST_WITH(at_a_rate_until_it_is_told_to_end, setup, stack_sweep)
+TEST_WITH(pub_repeats_at_a_rate_until_a_signal, setup, stack_sweep)
 {
 	static const char *const argv[] = { "simctl", "pub", "/u", "{\"minimum_distance\":2}", "-t", "sim/Ultrasonic",
 					    "-r",     "500", NULL };
@@ -130,7 +130,7 @@ TEST_WITH(at_a_rate_until_it_is_told_to_end, setup, stack_sweep)
 	end();
 }
 
-/* What echo --json prints goes in as it is; a channel that is there needs no type. */
+/* The output of echo --json is valid input; an existing channel needs no type. */
 TEST_WITH(lines_of_stdin_are_messages, setup, stack_sweep)
 {
 	struct sim_publisher *p;
@@ -155,7 +155,7 @@ TEST_WITH(lines_of_stdin_are_messages, setup, stack_sweep)
 }
 
 /* More than the usual room for a message with an array. */
-TEST_WITH(a_message_may_be_long, setup, stack_sweep)
+TEST_WITH(pub_accepts_a_long_message, setup, stack_sweep)
 {
 	static char lines[200000];
 	const struct sim_message *m;
@@ -180,7 +180,7 @@ TEST_WITH(a_message_may_be_long, setup, stack_sweep)
 	end();
 }
 
-TEST_WITH(what_is_no_message_is_named, setup, stack_sweep)
+TEST_WITH(an_invalid_message_is_reported, setup, stack_sweep)
 {
 	listen_to("/u", &sim_Ultrasonic_type);
 	said(stack_ctl("pub", "/u", "{\"minimum_distanc\":1}", "-t", "sim/Ultrasonic", NULL), 1, "",
@@ -188,7 +188,7 @@ TEST_WITH(what_is_no_message_is_named, setup, stack_sweep)
 	said(stack_ctl("pub", "/u", "{\"minimum_distance\":", "-t", "sim/Ultrasonic", NULL), 1, "",
 	     "simctl: the message: ");
 	said(stack_ctl("pub", "/u", "{}", "-t", "sim/Ultrasonics", NULL), 1, "",
-	     "no channel has the type \"sim/Ultrasonics\"");
+	     "\"sim/Ultrasonics\" is neither a type of simd's or of a channel, nor a channel");
 	said(stack_ctl("pub", "/nowhere", "{}", NULL), 1, "", "a channel that nobody publishes yet needs --type");
 	said(stack_ctl("pub", "/u", "{}", "-t", "sim/Ultrasonic", "-r", "-1", NULL), 2, "", "rate");
 	said(with_lines("{\"minimum_distance\":1}\\n\\n{\"x\":2}\\n", "/u -t sim/Ultrasonic"), 1, "",
@@ -197,7 +197,7 @@ TEST_WITH(what_is_no_message_is_named, setup, stack_sweep)
 	end();
 }
 
-TEST_WITH(nobody_is_told_of_and_waited_for, setup, stack_sweep)
+TEST_WITH(pub_reports_missing_subscribers_and_waits_for_one, setup, stack_sweep)
 {
 	/* again and again: the port of whom simd counts may be connected a moment after simd's own, and miss the first */
 	static const char *const argv[] = {
@@ -223,8 +223,8 @@ TEST_WITH(nobody_is_told_of_and_waited_for, setup, stack_sweep)
 	end();
 }
 
-/* A message that is refused is told and makes the exit code 1. */
-TEST_WITH(while_time_is_paused_nothing_is_published, setup, stack_sweep)
+/* A refused message is reported and makes the exit code 1. */
+TEST_WITH(while_time_is_paused_pub_publishes_nothing, setup, stack_sweep)
 {
 	listen_to("/u", &sim_Ultrasonic_type);
 	assert_int_equal(stack_ctl("clock", "pause", NULL)->code, 0);
@@ -250,7 +250,7 @@ TEST_WITH(channels_are_found_by_their_type, setup, stack_sweep)
 	end();
 }
 
-TEST_WITH(echo_prints_what_it_is_asked_for, setup, stack_sweep)
+TEST_WITH(echo_prints_the_selected_parts, setup, stack_sweep)
 {
 	const struct sim_publisher_options o = { .size = sizeof(o), .flags = SIM_PUB_LATCH, .frame_id = "rear" };
 	struct sim_Ultrasonic body = { .minimum_distance = 2.5F };
@@ -277,7 +277,7 @@ TEST_WITH(echo_prints_what_it_is_asked_for, setup, stack_sweep)
 	end();
 }
 
-/* How it ends; what it says. Where no file is named it is in the folder where the command runs. */
+/* Its exit code and output. Without a file name it writes into the current folder. */
 static int snapshot(const char *options, char said_[1024])
 {
 	char command[4096], cwd[2048];
@@ -309,7 +309,7 @@ static void has(const char *path, const char *head)
 	assert_int_equal(unlink(path), 0);
 }
 
-TEST_WITH(a_snapshot_is_a_file_to_look_at, setup, stack_sweep)
+TEST_WITH(a_snapshot_is_written_as_an_image_file, setup, stack_sweep)
 {
 	const struct sim_publisher_options o = { .size = sizeof(o), .flags = SIM_PUB_LATCH, .max_body = 4096 };
 	static _Alignas(64) uint8_t body[4096];
@@ -340,7 +340,7 @@ TEST_WITH(a_snapshot_is_a_file_to_look_at, setup, stack_sweep)
 	end();
 }
 
-TEST_WITH(the_graph_is_of_who_and_what, setup, stack_sweep)
+TEST_WITH(the_graph_shows_clients_and_channels, setup, stack_sweep)
 {
 	struct sim_publisher *p, *loose;
 	char want[200];

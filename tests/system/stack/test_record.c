@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `simctl record` with a real simd: what is in the log of what was published, channels that appear later, files that are split, the last
- * seconds before a trigger, pauses, losses, log times, a restart of simd.
+ * `simctl record` with a real simd: the messages in the log, channels that appear later, split files, the last seconds
+ * before a trigger, pauses, losses, log times, a restart of simd.
  */
 #include "recorder.h"
 #include "terminal.h"
@@ -16,7 +16,7 @@ TEST_PROCESSES()
 
 /* ---- tests ---- */
 
-TEST_WITH(what_is_published_is_in_the_file, NULL, stack_sweep)
+TEST_WITH(published_messages_are_in_the_file, NULL, stack_sweep)
 {
 	struct recording rec;
 	const struct ctl_result *r;
@@ -47,7 +47,7 @@ TEST_WITH(what_is_published_is_in_the_file, NULL, stack_sweep)
 	end();
 }
 
-TEST_WITH(patterns_and_types_choose, NULL, stack_sweep)
+TEST_WITH(channels_are_selected_by_pattern_and_type, NULL, stack_sweep)
 {
 	struct recording rec;
 
@@ -62,7 +62,7 @@ TEST_WITH(patterns_and_types_choose, NULL, stack_sweep)
 	end();
 }
 
-TEST_WITH(channels_that_appear_later_are_taken_up, NULL, stack_sweep)
+TEST_WITH(channels_that_appear_later_are_recorded, NULL, stack_sweep)
 {
 	struct sim_publisher_options po = { .size = sizeof(po), .flags = SIM_PUB_LOCAL };
 	struct recording rec;
@@ -79,7 +79,7 @@ TEST_WITH(channels_that_appear_later_are_taken_up, NULL, stack_sweep)
 	end();
 }
 
-TEST_WITH(files_are_split_and_none_is_overwritten, NULL, stack_sweep)
+TEST_WITH(files_are_split_and_existing_ones_kept, NULL, stack_sweep)
 {
 	struct recording rec;
 	unsigned n = 0, files;
@@ -136,7 +136,7 @@ TEST_WITH(files_are_split_by_time, NULL, stack_sweep)
 }
 
 /* A latched publisher's last message is at the begin of each file, as it was published. */
-TEST_WITH(each_file_of_a_split_begins_with_what_is_latched, NULL, stack_sweep)
+TEST_WITH(each_file_of_a_split_begins_with_latched_messages, NULL, stack_sweep)
 {
 	struct sim_publisher_options po = { .size = sizeof(po), .flags = SIM_PUB_LOCAL | SIM_PUB_LATCH };
 	struct recording rec;
@@ -257,8 +257,11 @@ static char *without_times(char *text)
 	return text;
 }
 
-/* What is latched begins each file, and each message has the number that it was published with, however often it is copied. */
-TEST_WITH(rosbag_reads_what_is_recorded_and_copied, NULL, stack_sweep)
+/*
+ * Latched messages begin each file, and each message has the number that it was published with, however often it is
+ * copied.
+ */
+TEST_WITH(rosbag_reads_recorded_and_copied_files, NULL, stack_sweep)
 {
 	static const char *const same[][2] = {
 		{ "a.2.bag /map latching=1 seq=2", "a.2.bag /a latching=0 seq=1" },
@@ -289,7 +292,10 @@ TEST_WITH(rosbag_reads_what_is_recorded_and_copied, NULL, stack_sweep)
 	copies("convert", "/tmp/a.3.bag", "/tmp/c.mcap", NULL, NULL);
 	copies("convert", "/tmp/c.mcap", "/tmp/c.bag", NULL, NULL);
 	text = as_rosbag_reads("a.bag a.2.bag a.3.bag m.bag f.bag c.bag");
-	/* a file that follows another begins with what is latched at the time of its first message; copies keep times */
+	/*
+	 * a file that follows another begins with the messages latched at the time of its first message; copies keep
+	 * times
+	 */
 	for (unsigned i = 0; i < sizeof(same) / sizeof(same[0]); i++)
 		assert_int_equal(rosbag_time(text, same[i][0]), rosbag_time(text, same[i][1]));
 	assert_true(rosbag_time(text, "a.2.bag /a latching=0 seq=1") <
@@ -320,14 +326,14 @@ TEST_WITH(a_directory_of_rosbag2_has_its_metadata, NULL, stack_sweep)
 	assert_int_equal(messages_of("/tmp/bag", "/a"), 2000);
 	RECORD(&rec, "/b", "-o", "/tmp/none/");
 	AWAIT(is_ready());
-	assert_int_equal(end_record(&rec, SIGINT), 1); /* nothing of what was asked for */
+	assert_int_equal(end_record(&rec, SIGINT), 1); /* no message of the requested channels */
 	assert_int_equal(access("/tmp/none", F_OK), -1);
 	end();
 }
 
 /* ---- triggers ---- */
 
-TEST_WITH(a_trigger_writes_what_was_kept, NULL, stack_sweep)
+TEST_WITH(a_trigger_writes_the_buffered_messages, NULL, stack_sweep)
 {
 	struct recording rec;
 	const struct ctl_result *r;
@@ -344,7 +350,7 @@ TEST_WITH(a_trigger_writes_what_was_kept, NULL, stack_sweep)
 	kill(rec.pid, SIGUSR1);
 	AWAIT(printed(&rec, FILE_2));
 	check_numbers(FILE_2, "/a", 40, 10);
-	publish_many(0, 50, 5); /* that nobody asks for */
+	publish_many(0, 50, 5); /* that is not requested */
 	assert_int_equal(end_record(&rec, SIGINT), 0);
 	assert_int_equal(files_of("a."), 2);
 	r = stack_ctl("record", "--dump", NULL);
@@ -353,7 +359,7 @@ TEST_WITH(a_trigger_writes_what_was_kept, NULL, stack_sweep)
 	end();
 }
 
-TEST_WITH(what_is_kept_for_a_trigger_has_a_bound, NULL, stack_sweep)
+TEST_WITH(the_buffer_of_a_trigger_is_bounded, NULL, stack_sweep)
 {
 	struct recording rec;
 	unsigned n;
@@ -416,7 +422,7 @@ TEST_WITH(keys_trigger_and_pause, NULL, stack_sweep)
 
 /* ---- pauses and losses ---- */
 
-TEST_WITH(a_pause_records_nothing, NULL, stack_sweep)
+TEST_WITH(while_paused_nothing_is_recorded, NULL, stack_sweep)
 {
 	struct recording rec;
 
@@ -431,7 +437,7 @@ TEST_WITH(a_pause_records_nothing, NULL, stack_sweep)
 	end();
 }
 
-TEST_WITH(losses_are_counted_and_in_the_file, NULL, stack_sweep)
+TEST_WITH(lost_messages_are_counted_and_noted_in_the_file, NULL, stack_sweep)
 {
 	struct recording rec;
 	unsigned n, accepted, recorded, lost;
@@ -649,8 +655,8 @@ static void rosbag_finds_times(const char *files)
 }
 
 /*
- * The step's own order is that of stamps, the recorder's that of publishing, and one stands still for a while besides. What is latched when
- * they begin has the time of then, not that of its stamp.
+ * The order within the step is that of stamps, the recorder's that of publishing, and one recorder is stopped for a
+ * while besides. Messages latched when they begin get that time, not that of their stamp.
  */
 TEST_WITH(in_lockstep_bridge_and_recorders_have_the_same_newest_stamp, NULL, stack_sweep)
 {
@@ -703,7 +709,7 @@ TEST_WITH(in_lockstep_bridge_and_recorders_have_the_same_newest_stamp, NULL, sta
 
 /* ---- simd ---- */
 
-TEST_WITH(recording_goes_on_after_a_restart_of_simd, NULL, stack_sweep)
+TEST_WITH(recording_continues_after_a_restart_of_simd, NULL, stack_sweep)
 {
 	struct recording rec;
 	unsigned n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `simctl record` where something is in its way: a disk that stands still, channels that simd refuses, files that go away, another recorder
- * of the same name, and invalid commands.
+ * `simctl record` under adverse conditions: a disk that blocks, channels that simd refuses, files that disappear,
+ * another recorder of the same name, and invalid commands.
  */
 #include "recorder.h"
 
@@ -98,7 +98,7 @@ static bool is_left_out(const char *path, const char *channel, const char *why)
 	return strstr(metadata_of(path, "simd_left_out", channel), why);
 }
 
-TEST_WITH(channels_that_simd_refuses_are_named_and_the_exit_code_says_so, NULL, stack_sweep)
+TEST_WITH(channels_refused_by_simd_are_named_and_set_the_exit_code, NULL, stack_sweep)
 {
 	static const char *const channels[] = { "/a", "/b", "/c" };
 	const struct ctl_result *r;
@@ -127,7 +127,7 @@ TEST_WITH(channels_that_simd_refuses_are_named_and_the_exit_code_says_so, NULL, 
 
 /* ---- two of them ---- */
 
-TEST_WITH(two_recorders_of_one_file_name_have_a_file_each, NULL, stack_sweep)
+TEST_WITH(two_recorders_with_one_file_name_write_a_file_each, NULL, stack_sweep)
 {
 	struct recording one, two;
 
@@ -151,7 +151,7 @@ TEST_WITH(two_recorders_of_one_file_name_have_a_file_each, NULL, stack_sweep)
 
 /* ---- files that go away ---- */
 
-TEST_WITH(a_file_that_is_deleted_is_said_and_the_rest_is_recorded, NULL, stack_sweep)
+TEST_WITH(a_deleted_file_is_reported_and_the_rest_is_recorded, NULL, stack_sweep)
 {
 	struct recording rec;
 	unsigned lost = 0;
@@ -167,7 +167,7 @@ TEST_WITH(a_file_that_is_deleted_is_said_and_the_rest_is_recorded, NULL, stack_s
 	AWAIT(printed(&rec, FILE_1 ": the file has disappeared"));
 	publish_many(0, 10, 20);
 	assert_int_equal(end_record(&rec, SIGINT), 1);
-	do { /* what was not in the file yet, as it was being put in order, is in the next one */
+	do { /* messages that were still being ordered are in the next file */
 		snprintf(text, sizeof(text), "%u messages, %u lost", 30 - lost, lost);
 	} while (!strstr(rec.text, text) && ++lost <= 10);
 	assert_in_range(lost, 0, 10);
@@ -177,7 +177,7 @@ TEST_WITH(a_file_that_is_deleted_is_said_and_the_rest_is_recorded, NULL, stack_s
 
 /* ---- invalid commands ---- */
 
-TEST_WITH(what_cannot_be_is_said, NULL, stack_sweep)
+TEST_WITH(invalid_options_are_reported, NULL, stack_sweep)
 {
 	static const struct {
 		const char *arg, *value, *sentence;
@@ -203,8 +203,8 @@ TEST_WITH(what_cannot_be_is_said, NULL, stack_sweep)
 	assert_int_equal(stack_ctl("record", "--socket", "/tmp/none", NULL)->code, 1);
 }
 
-/* Before it says that it records. What is kept for a trigger is not kept for nothing either. */
-TEST_WITH(no_file_can_be_made_is_an_error_at_start, NULL, stack_sweep)
+/* Before it reports that it records. A recorder that waits for a trigger checks it too. */
+TEST_WITH(a_file_that_cannot_be_created_is_an_error_at_the_start, NULL, stack_sweep)
 {
 	const struct ctl_result *r;
 

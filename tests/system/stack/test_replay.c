@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recorded run, played through bridges: what a reader of ROS 2, a subscriber of ROS 1 and a cyber_bridge get of `simctl play --lockstep`
- * is, byte for byte, what they got of the live run, which the `mcap` bridge recorded. The channels are those of the demo's sensors.
+ * A recorded run, played through bridges: a reader of ROS 2, a subscriber of ROS 1 and a cyber_bridge get from `simctl
+ * play --lockstep`, byte for byte, what they got of the live run, which the `mcap` bridge recorded. The channels are
+ * those of the demo's sensors.
  */
 #include "peer.h"
 #include "stack.h"
@@ -384,7 +385,7 @@ static void same_cyber(const struct run *a, const struct run *b)
 	}
 }
 
-TEST_WITH(bridges_send_of_a_replay_what_they_sent_live, NULL, sweep)
+TEST_WITH(bridges_send_in_a_replay_what_they_sent_live, NULL, sweep)
 {
 	static struct run first, again;
 

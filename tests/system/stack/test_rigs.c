@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two rigs in one simd: sensors of the same names, each rig with its own prefix, processes and bridges. Nothing of
- * one is seen by the other, whatever becomes of its bridges, and what comes from outside goes to the right one.
+ * Two rigs in one simd: sensors of the same names, each rig with its own prefix, processes and bridges. Neither rig
+ * sees the other, whatever happens to its bridges, and inbound messages reach the right one.
  */
 #include "peer.h"
 #include "stack.h"
@@ -119,7 +119,7 @@ static struct logged read_log(int rig)
 	return seen;
 }
 
-TEST_WITH(rigs_never_mix, setup, stack_sweep)
+TEST_WITH(messages_of_two_rigs_never_mix, setup, stack_sweep)
 {
 	struct peer *p[RIGS];
 	pid_t pid[RIGS], other;
@@ -158,7 +158,7 @@ TEST_WITH(rigs_never_mix, setup, stack_sweep)
 	}
 }
 
-/* ---- what comes in ---- */
+/* ---- inbound messages ---- */
 
 static int listener(struct peer *p)
 {
@@ -184,7 +184,7 @@ static int listener(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(inbound_to_the_right_one, setup, stack_sweep)
+TEST_WITH(inbound_messages_reach_the_right_rig, setup, stack_sweep)
 {
 	struct peer *p[RIGS];
 	pid_t pid[RIGS];
@@ -193,7 +193,7 @@ TEST_WITH(inbound_to_the_right_one, setup, stack_sweep)
 		p[i] = peer_new();
 		p[i]->result = i;
 	}
-	/* the bridge of the one whose channel nobody reads stays silent */
+	/* the bridge of the rig whose channel is not subscribed stays silent */
 	pid[0] = peer_fork(p[0], listener);
 	AWAIT(p[0]->received == (uint64_t)injected[0]);
 	assert_int_equal(stack_count("/south/in", "first subscriber connected"), 0);
@@ -221,7 +221,7 @@ static const char *text_of(const json_t *list, const char *name, const char *key
 	return "";
 }
 
-TEST_WITH(rigs_are_told_apart, setup, stack_sweep)
+TEST_WITH(simctl_distinguishes_the_rigs, setup, stack_sweep)
 {
 	json_t *channels, *bridges;
 	const char *out;

@@ -63,7 +63,7 @@ static int read_it(struct peer *p)
 	return 0;
 }
 
-TEST(goes_out_with_its_time)
+TEST(a_message_reaches_ros_with_its_stamp)
 {
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t reader = peer_fork(q, read_it), sensor = peer_fork(p, publish_one);
@@ -82,7 +82,7 @@ TEST(goes_out_with_its_time)
 /* ---- nodes and others ---- */
 
 /* Only ours has sent anything when it is counted: the node is on loopback. */
-TEST(nodes_take_part_and_another_machine_does_not)
+TEST(local_nodes_communicate_and_another_machine_sees_nothing)
 {
 	struct node n, far;
 
@@ -113,7 +113,7 @@ static int write_another_type(struct peer *p)
 	return 0;
 }
 
-TEST(a_publisher_that_is_not_heard_is_named)
+TEST(a_publisher_that_cannot_be_received_is_named)
 {
 	struct peer *p = peer_new();
 	pid_t writer = peer_fork(p, write_another_type);
@@ -175,7 +175,7 @@ static int ask(struct peer *p)
 	return 0;
 }
 
-TEST(services_are_called)
+TEST(services_are_called_in_both_directions)
 {
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t lamp = peer_fork(p, provide), asker = peer_fork(q, ask);
@@ -229,7 +229,7 @@ static int command(struct peer *p)
 	return 0;
 }
 
-TEST(commands_come_to_the_vehicle)
+TEST(control_commands_reach_the_vehicle)
 {
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t vehicle = peer_fork(p, listen_to), stack;
@@ -244,7 +244,7 @@ TEST(commands_come_to_the_vehicle)
 	peer_free(q);
 }
 
-TEST(messages_by_name_are_those_of_the_far_sides_release)
+TEST(a_type_given_by_name_is_that_of_the_configured_ros_release)
 {
 	AWAIT(strstr(stack_ctl("type", "show", "/near", NULL)->out, "float32 variance"));
 	stack_stop(simd);

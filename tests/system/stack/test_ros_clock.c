@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /clock on its way to ROS 2, over the whole stack: each tick reaches readers of both kinds, in order, whatever is killed on the
- * way.
+ * /clock on its way to ROS 2, over the whole stack: each tick reaches readers of both kinds, in order, whichever
+ * process is killed.
  */
 #include "peer.h"
 #include "stack.h"
@@ -24,7 +24,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* A publisher that says nothing of whose it is. */
+/* A publisher without participant information. */
 static int write_clock(struct peer *p)
 {
 	dds_entity_t dp = reader_participant();
@@ -35,7 +35,7 @@ static int write_clock(struct peer *p)
 	return 0;
 }
 
-TEST(another_clock_is_shown)
+TEST(another_clock_publisher_is_reported)
 {
 	struct peer *other = peer_new();
 	pid_t pid = peer_fork(other, write_clock);
@@ -149,7 +149,7 @@ TEST(each_tick_reaches_both_kinds_of_readers)
 	tick(d, a, b);
 	tick(d, a, b);
 	peer_join(d, driver);
-	/* nobody drives: time holds, and its stamp keeps coming */
+	/* time has no driver: it holds, and its stamp is still sent */
 	peer_join(a, newest);
 	peer_join(b, reliable);
 	peer_free(a);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The whole line to a rosbridge server, played by rosbridge_server.h, which is strict: what is published arrives as JSON, commands come
- * back, and a server that goes, stalls, lies or is none of its kind is named and harms nobody else.
+ * The whole line to a rosbridge server, played by rosbridge_server.h, which is strict: messages arrive as JSON,
+ * commands come back, and a server that disconnects, stalls, sends false data or is another program is named and
+ * affects no other client.
  */
 #include "peer.h"
 #include "rosbridge_line.h"
@@ -44,7 +45,7 @@ TEST_WITH(messages_arrive_as_json, NULL, line_sweep)
 	line_stop();
 }
 
-TEST_WITH(ros_1_has_its_own_names, NULL, line_sweep)
+TEST_WITH(ros_1_uses_its_own_names, NULL, line_sweep)
 {
 	struct sim_publisher *p;
 
@@ -88,7 +89,7 @@ TEST_WITH(apollo_has_its_own_messages, NULL, line_sweep)
 	line_stop();
 }
 
-/* ---- what comes in ---- */
+/* ---- inbound messages ---- */
 
 /* A JSON object in quotes, as the data of a fragment. */
 static void fragment(const char *id, unsigned num, unsigned total, const char *part)
@@ -102,7 +103,7 @@ static void fragment(const char *id, unsigned num, unsigned total, const char *p
 	json_decref(j);
 }
 
-TEST_WITH(commands_come_in, NULL, line_sweep)
+TEST_WITH(inbound_commands_reach_the_channel, NULL, line_sweep)
 {
 	struct sim_subscriber *s;
 
@@ -132,7 +133,7 @@ static size_t cbor_head(uint8_t *to)
 	return sizeof(head) - 1;
 }
 
-TEST_WITH(commands_come_in_as_cbor, NULL, line_sweep)
+TEST_WITH(inbound_commands_are_accepted_as_cbor, NULL, line_sweep)
 {
 	static const char msg[] = "\xa1\x70"
 				  "acceleration_pct\xfa\x3f\x00\x00\x00";
@@ -151,7 +152,7 @@ TEST_WITH(commands_come_in_as_cbor, NULL, line_sweep)
 	line_stop();
 }
 
-TEST_WITH(commands_come_in_as_ros_bytes, NULL, line_sweep)
+TEST_WITH(inbound_commands_are_accepted_as_ros_bytes, NULL, line_sweep)
 {
 	static const char msg[] = "\xa3\x64secs\x01\x65nsecs\x02\x65"
 				  "bytes\x58\x25"
@@ -196,7 +197,7 @@ static void ask(const char *id, const char *service, const char *args)
 	AWAIT(rosbridge_server_count(line_server, "service_response", id) == 1);
 }
 
-TEST_WITH(services_are_offered, NULL, line_sweep)
+TEST_WITH(services_are_offered_to_the_server, NULL, line_sweep)
 {
 	struct sim_service *sv;
 	json_t *v;
@@ -316,7 +317,7 @@ static void drop_with_a_full_queue(struct sim_publisher *p)
 	rosbridge_server_hold(line_server, false);
 }
 
-TEST_WITH(a_server_that_goes_is_dialled_again, NULL, line_sweep)
+TEST_WITH(a_lost_server_is_dialled_again, NULL, line_sweep)
 {
 	struct sim_subscriber *s;
 	struct sim_publisher *p, *q;
@@ -348,8 +349,8 @@ TEST_WITH(a_server_that_goes_is_dialled_again, NULL, line_sweep)
 	line_stop();
 }
 
-/* Of what a slow server gets of large messages the last one is the newest; what is lost is counted; all are taken at once. */
-TEST_WITH(of_large_messages_the_newest_wins, NULL, line_sweep)
+/* The last large message that a slow server gets is the newest; lost ones are counted; all are taken at once. */
+TEST_WITH(of_large_messages_the_newest_is_sent, NULL, line_sweep)
 {
 	struct sim_publisher *p, *q;
 	size_t size = paint();
@@ -367,7 +368,7 @@ TEST_WITH(of_large_messages_the_newest_wins, NULL, line_sweep)
 		assert_int_equal(line_send_imu(q, i), 0);
 	}
 	AWAIT(strstr(stack_bridge_text("far", "detail"), "dropped, as the server is slow:"));
-	AWAIT(strstr(stack_bridge_text("far", "detail"), " /image ")); /* it is told each ten seconds */
+	AWAIT(strstr(stack_bridge_text("far", "detail"), " /image ")); /* it is reported each ten seconds */
 	rosbridge_server_hold(line_server, false);
 	AWAIT(rosbridge_server_count(line_server, "publish", "/imu") &&
 	      rosbridge_server_count(line_server, "publish", "/image"));
@@ -387,8 +388,8 @@ static void lose(struct sim_publisher *p, size_t size)
 		assert_int_equal(line_send_one(p, picture, size), 0);
 }
 
-/* What was lost on an earlier connection is still told, though its topics are new ones now. */
-TEST_WITH(what_an_earlier_connection_has_lost_is_told, NULL, line_sweep)
+/* Messages lost on an earlier connection are still reported, though its topics are new ones now. */
+TEST_WITH(messages_lost_on_an_earlier_connection_are_reported, NULL, line_sweep)
 {
 	struct sim_publisher *p, *q;
 	size_t size = paint();
@@ -415,8 +416,8 @@ TEST_WITH(what_an_earlier_connection_has_lost_is_told, NULL, line_sweep)
 #define LATCHED "\"options\":{\"rosbridge\":{\"throttle_rate\":1000000,\"latch\":true}}"
 
 /*
- * The first, and then one when the next is due, which is not while this test runs. Other topics are not concerned, nor those
- * that are latched.
+ * The first message is sent, and then one when the next is due, which is not during this test. Other topics are not
+ * throttled, nor are latched ones.
  */
 TEST_WITH(a_topic_may_be_throttled, NULL, line_sweep)
 {
@@ -444,7 +445,7 @@ TEST_WITH(a_topic_may_be_throttled, NULL, line_sweep)
 }
 
 /* In fragments, the server's whole again; and nothing is lost where the queue waits. */
-TEST_WITH(all_arrive_where_the_queue_waits, NULL, line_sweep)
+TEST_WITH(all_messages_arrive_when_the_queue_waits, NULL, line_sweep)
 {
 	struct sim_publisher *p;
 	struct sim_slot *slot;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Servers that are none, or none that can be trusted: each is named, ends in time, and harms nobody else. */
+/*
+ * Programs that are no rosbridge server, or untrusted ones: each is named, disconnected in time, and affects no other
+ * client.
+ */
 #include "peer.h"
 #include "rosbridge_line.h"
 #include "stack.h"
@@ -18,25 +21,25 @@ static void expect(const struct rosbridge_server_how *how, const char *scheme, c
 	line_stop();
 }
 
-TEST_WITH(a_web_server, NULL, line_sweep)
+TEST_WITH(a_web_server_is_reported, NULL, line_sweep)
 {
 	expect(&(struct rosbridge_server_how){ .ws.greeting = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n" },
 	       "ws://", "", "not a rosbridge server");
 }
 
-TEST_FULL_WITH(a_node_of_ros_1, NULL, line_sweep)
+TEST_FULL_WITH(a_ros_1_node_is_reported, NULL, line_sweep)
 {
 	expect(&(struct rosbridge_server_how){ .ws.greeting = "\x20\x10\x02" }, "ws://", "", "not a rosbridge server");
 }
 
-TEST_FULL_WITH(one_that_never_answers, NULL, line_sweep)
+TEST_FULL_WITH(a_server_that_never_answers_is_reported, NULL, line_sweep)
 {
 	expect(&(struct rosbridge_server_how){ .ws.deaf = true }, "ws://", "\"connect_ms\":300",
 	       "no answer of a WebSocket server within 300 ms");
 }
 
-/* It takes all and answers nothing, neither pings nor the end. */
-TEST_FULL_WITH(one_that_never_closes, NULL, line_sweep)
+/* The server reads everything and answers nothing, neither pings nor the close. */
+TEST_FULL_WITH(a_server_that_never_closes_is_disconnected, NULL, line_sweep)
 {
 	expect(&(struct rosbridge_server_how){ .ws.keeps_open = true }, "ws://", "\"stall_ms\":400",
 	       "it has answered nothing for 400 ms");
@@ -58,7 +61,7 @@ static void feed(struct sim_publisher *p)
 	rosbridge_server_text(line_server, "{\"op\":\"set_level\",\"level\":\"none\"}");
 }
 
-TEST_WITH(one_that_takes_nothing, NULL, line_sweep)
+TEST_WITH(a_server_that_reads_nothing_is_disconnected, NULL, line_sweep)
 {
 	struct sim_publisher *p, *q;
 
@@ -77,7 +80,7 @@ TEST_WITH(one_that_takes_nothing, NULL, line_sweep)
 	line_stop();
 }
 
-/* ---- what it says ---- */
+/* ---- the server's messages ---- */
 
 static void say_all(const char *const *texts)
 {
@@ -85,7 +88,7 @@ static void say_all(const char *const *texts)
 		rosbridge_server_text(line_server, *texts);
 }
 
-TEST_WITH(nonsense_is_refused_and_nothing_else, NULL, line_sweep)
+TEST_WITH(malformed_messages_are_refused_and_nothing_else, NULL, line_sweep)
 {
 	static const char *const texts[] = {
 		"",
@@ -125,7 +128,7 @@ TEST_WITH(nonsense_is_refused_and_nothing_else, NULL, line_sweep)
 	line_stop();
 }
 
-TEST_WITH(requests_of_no_service_do_not_fill_the_log, NULL, line_sweep)
+TEST_WITH(requests_for_unknown_services_do_not_fill_the_log, NULL, line_sweep)
 {
 	struct sim_subscriber *s;
 
@@ -140,7 +143,7 @@ TEST_WITH(requests_of_no_service_do_not_fill_the_log, NULL, line_sweep)
 	line_stop();
 }
 
-TEST_FULL_WITH(a_message_without_end, NULL, line_sweep)
+TEST_FULL_WITH(a_message_without_end_is_dropped, NULL, line_sweep)
 {
 	static char big[33 << 20];
 	struct sim_subscriber *s;
@@ -155,7 +158,7 @@ TEST_FULL_WITH(a_message_without_end, NULL, line_sweep)
 	line_stop();
 }
 
-TEST_FULL_WITH(frames_that_are_none, NULL, line_sweep)
+TEST_FULL_WITH(malformed_frames_end_the_connection, NULL, line_sweep)
 {
 	static const char *const raw[] = { "\xff\xff\xff\xff\xff\xff", "\x83\x01x", "\x80\x01x",
 					   "HTTP/1.1 200 OK\r\n\r\n" };
@@ -185,7 +188,7 @@ static void make_cert(const char *name, const char *host)
 	assert_int_equal(system(command), 0);
 }
 
-TEST_WITH(tls_with_a_certificate, NULL, line_sweep)
+TEST_WITH(a_tls_server_with_a_trusted_certificate_is_accepted, NULL, line_sweep)
 {
 	struct rosbridge_server_how how = { .ws.cert = "/tmp/good.pem", .ws.key = "/tmp/good.key" };
 	struct sim_publisher *p;
@@ -211,25 +214,25 @@ static void distrust(const char *cert, const char *key, const char *options, con
 	line_stop();
 }
 
-TEST_FULL_WITH(tls_of_an_unknown_signer, NULL, line_sweep)
+TEST_FULL_WITH(a_tls_server_with_an_unknown_signer_is_refused, NULL, line_sweep)
 {
 	make_cert("good", "127.0.0.1");
 	distrust("/tmp/good.pem", "/tmp/good.key", "", "its certificate is not accepted: self-signed certificate");
 }
 
-TEST_FULL_WITH(tls_of_another_host, NULL, line_sweep)
+TEST_FULL_WITH(a_tls_certificate_of_another_host_is_refused, NULL, line_sweep)
 {
 	make_cert("other", "elsewhere");
 	distrust("/tmp/other.pem", "/tmp/other.key", "\"ca_file\":\"/tmp/other.pem\"",
 		 "its certificate is not accepted: IP address mismatch");
 }
 
-TEST_FULL_WITH(tls_where_there_is_none, NULL, line_sweep)
+TEST_FULL_WITH(a_server_without_tls_is_refused, NULL, line_sweep)
 {
 	distrust(NULL, NULL, "\"connect_ms\":300", "no answer of a WebSocket server");
 }
 
-TEST_WITH(auth_comes_first, NULL, line_sweep)
+TEST_WITH(the_auth_message_is_sent_first, NULL, line_sweep)
 {
 	line_start_with(
 		&(struct rosbridge_server_how){ .auth = true }, "ws://",
@@ -243,7 +246,7 @@ TEST_WITH(auth_comes_first, NULL, line_sweep)
 
 /* ---- the rig ---- */
 
-TEST_WITH(what_is_wrong_in_the_rig_is_said, NULL, line_sweep)
+TEST_WITH(errors_in_the_rig_are_reported, NULL, line_sweep)
 {
 	static const char *const bad[][3] = {
 		{ "host:", "", "is not \"ws://host:port\"" },

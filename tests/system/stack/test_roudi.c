@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RouDi killed or stopped under running processes: each of them goes on by itself, in the same process; what was
- * outstanding is false; the memory of the dead generation is freed.
+ * RouDi killed or stopped under running processes: each of them continues by itself, in the same process; outstanding
+ * messages complete as failed; the memory of the dead generation is freed.
  */
 #include "hog.h"
 #include "peer.h"
@@ -44,7 +44,7 @@ static bool all_beyond(struct peer *const *p, uint32_t generation)
 	return true;
 }
 
-TEST_WITH(ten_processes_go_on, NULL, stack_sweep)
+TEST_WITH(ten_processes_survive_restarts_of_roudi, NULL, stack_sweep)
 {
 	struct peer *p[PEERS];
 	uint64_t before;
@@ -76,9 +76,9 @@ TEST_WITH(ten_processes_go_on, NULL, stack_sweep)
 	stack_stop(simd);
 }
 
-/* ---- what was outstanding ---- */
+/* ---- outstanding messages ---- */
 
-TEST_WITH(outstanding_messages_are_completed, NULL, stack_sweep)
+TEST_WITH(outstanding_messages_complete_after_a_restart, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	uint64_t ok, before;
@@ -139,7 +139,7 @@ static int mortal(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(the_last_life, NULL, stack_sweep)
+TEST_WITH(the_last_possible_generation_of_a_process_is_reported, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid, simd;
@@ -160,7 +160,7 @@ TEST_WITH(the_last_life, NULL, stack_sweep)
 	if (!strstr(p->why, "attachments"))
 		fail_msg("it said: %s", p->why);
 	peer_join(p, pid);
-	/* simd, which has more attachments, comes to its last as well: it restarts by itself, and goes on */
+	/* simd, which has more attachments, uses up its last as well: it restarts by itself, and continues */
 	for (int i = 0; i < 8; i++) {
 		uint32_t life = stack_life();
 
@@ -204,7 +204,7 @@ static int creator(struct peer *p)
 }
 
 /* On an overloaded machine it is not RouDi's fault that it does not answer, and a new one would not answer either. */
-TEST_WITH(without_a_cpu_it_is_left_alone, NULL, stack_sweep)
+TEST_WITH(a_roudi_without_cpu_time_is_left_alone, NULL, stack_sweep)
 {
 	pid_t simd, roudi, hog = hog_start();
 	uint32_t life;
@@ -224,7 +224,10 @@ TEST_WITH(without_a_cpu_it_is_left_alone, NULL, stack_sweep)
 	stack_stop(simd);
 }
 
-/* New channels until one is late: simd has its subscriber when RouDi has had a CPU, and nobody loses what was there before. */
+/*
+ * New channels until one is late: simd has its subscriber when RouDi gets CPU time, and no earlier client loses
+ * anything.
+ */
 static int maker(struct peer *p)
 {
 	struct sim_client *c = peer_connect(p, "maker");
@@ -252,7 +255,7 @@ static int maker(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(without_a_cpu_channels_come_late, NULL, stack_sweep)
+TEST_WITH(without_cpu_time_channels_are_created_late, NULL, stack_sweep)
 {
 	pid_t simd, roudi, pid, hog = hog_start();
 	struct peer *p = peer_new();
@@ -279,7 +282,7 @@ TEST_WITH(without_a_cpu_channels_come_late, NULL, stack_sweep)
 	peer_free(p);
 }
 
-TEST_WITH(stopped_while_a_port_is_made, NULL, stack_sweep)
+TEST_WITH(roudi_may_be_stopped_while_a_port_is_created, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid, simd, roudi;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A whole scenario on the rig config/rigs/ss2-awsim.json: a client built from the published schema spawns, attaches, drives frame by
- * frame and despawns; a DDS program steers the ego along a curve and reads what Autoware would; what the answers, the channels and the
- * topics say is held at each frame against what the client placed and a vehicle model of our own, in every version of the protocol, and
- * is the same in ten runs, and where the vehicle is a process of the rig instead of on board of sim-ss2.
+ * A whole scenario on the rig config/rigs/ss2-awsim.json: a client built from the published schema spawns, attaches,
+ * drives frame by frame and despawns; a DDS program steers the ego along a curve and reads what Autoware would;
+ * answers, channels and topics are compared at each frame with the objects that the client placed and with a vehicle
+ * model of our own, in every version of the protocol, and is the same in ten runs, and where the vehicle is a process
+ * of the rig instead of on board of sim-ss2.
  */
 #include "stack.h"
 
@@ -35,7 +36,7 @@
 enum { OBJECTS, DETECTED, TRUTH, ODOMETRY, IMU, CONTROL, HEARD };
 
 struct run_log {
-	uint64_t at[FRAMES][HEARD + AW_TOPICS]; /* of what was heard in a frame: channels, then topics */
+	uint64_t at[FRAMES][HEARD + AW_TOPICS]; /* of the messages received in a frame: channels, then topics */
 };
 
 static struct {
@@ -49,7 +50,7 @@ static struct {
 	struct peer_answer a;
 	int version;
 	int64_t t_ns;
-	struct vehicle ego; /* what it ought to do */
+	struct vehicle ego; /* its expected state */
 	double speed_before;
 	bool known; /* it has moved since it was spawned */
 	struct run_log log;
@@ -116,7 +117,7 @@ static void begin_scenario(int64_t from_ns)
 		spawn_npc(i);
 }
 
-/* The frame's own part; ret: what was answered of the ego. */
+/* The frame's own part; ret: the answered state of the ego. */
 static struct peer_answer_status status(int frame)
 {
 	struct peer_status all[NPCS + 1] = { { .name = "ego", .action = "driving", .pose = START } };
@@ -224,7 +225,7 @@ static void order(double accel, double steer)
 	json_decref(tree);
 }
 
-/* ---- what is heard in the frame itself ---- */
+/* ---- messages within the frame ---- */
 
 static void note(int which, const void *data, size_t size)
 {
@@ -360,7 +361,7 @@ static void read_objects(enum autoware_topic t, int frame)
 	remember(t, tree);
 }
 
-/* Autoware's numbers are scenario_simulator_v2's plus one; what is off has neither colour nor shape. */
+/* Autoware's numbers are scenario_simulator_v2's plus one; a light that is off has neither colour nor shape. */
 static void read_lights(int frame)
 {
 	json_t *tree = autoware_tree(AW_LIGHTS, autoware_take(AW_LIGHTS, s.t_ns));
@@ -646,7 +647,7 @@ static void end(void)
 	for (int i = 0; i < HEARD; i++)
 		sim_subscriber_destroy(s.sub[i]);
 	sim_disconnect(s.client);
-	kill(s.simd, SIGTERM); /* this process has been a client: what it has in /tmp goes with it */
+	kill(s.simd, SIGTERM); /* this process has been a client: its files in /tmp are removed with it */
 	assert_int_equal(stack_wait(s.simd), 0);
 }
 
@@ -657,7 +658,7 @@ static int tear_down(void **state)
 	return stack_sweep(state);
 }
 
-TEST(every_version_walks_the_scenario)
+TEST(every_peer_version_runs_the_scenario)
 {
 #define X(v) run(v);
 	PEER_VERSIONS(X)
@@ -676,7 +677,7 @@ static void assert_same(const struct run_log *first, int run)
 				fail_msg("run %d, frame %d: %s is another", run, f, names[k]);
 }
 
-TEST(ten_runs_are_the_same)
+TEST(ten_runs_are_identical)
 {
 	struct run_log first;
 
@@ -689,7 +690,7 @@ TEST(ten_runs_are_the_same)
 }
 
 /* Killed twenty times, at any moment: the next process goes on with the scene, and with the vehicle in its curve. Again of a time of its own. */
-TEST(the_vehicle_on_board_outlives_sim_ss2)
+TEST(a_vehicle_run_by_sim_ss2_survives_its_kills)
 {
 	struct peer_answer_status ego;
 	struct strike blow;
@@ -748,7 +749,10 @@ static struct peer_answer_status drive_at(const struct peer_pose *at, double spe
 	return s.a.status[0];
 }
 
-/* The scenario puts what it is answered on its road and sends that with the next frame: height and slope are the road's from then on. */
+/*
+ * The scenario fits the answered position to its road and sends that with the next frame: height and slope are the
+ * road's from then on.
+ */
 static void climb(void)
 {
 	struct peer_pose at = on_road(START.x, START.y);
@@ -798,8 +802,11 @@ static bool ask_mode(uint8_t mode)
 	return a.success;
 }
 
-/* While the scenario moves it by order nobody drives it; when the orders end it stays, until Autoware asks to drive. */
-TEST(an_ego_that_was_moved_by_order_waits_for_a_driver)
+/*
+ * While orders of the scenario move the ego it has no driver; when the orders end it stays, until Autoware asks to
+ * drive.
+ */
+TEST(an_ego_moved_by_the_scenario_waits_for_a_driver)
 {
 	struct peer_answer_status ego;
 	struct peer_pose at = START;
@@ -810,7 +817,7 @@ TEST(an_ego_that_was_moved_by_order_waits_for_a_driver)
 		near(ego.pose.x, at.x, 0, "the place ordered", frame);
 		lights_and_time(0);
 	}
-	order(2, 0); /* of a driver whom nobody has asked */
+	order(2, 0); /* from a driver that has not been asked */
 	assert_false(ask_mode(SIM_CONTROL_MODE_COMMAND_REQUEST_MANUAL));
 	at = ego.pose;
 	for (int frame = 0; frame < 10; frame++) {
@@ -850,8 +857,8 @@ static void set_rate(const char *hz)
 		fail_msg("%s", r->err);
 }
 
-/* As each frame has it, then 10 a second of the scenario's 30, then again as it was. */
-TEST(rates_are_parameters)
+/* The rate of the frames first, then 10 a second of the scenario's 30, then the rate of the frames again. */
+TEST(sensor_rates_are_parameters)
 {
 	const struct ctl_result *r = stack_ctl("param", "list", "sim-ss2", NULL);
 
@@ -865,7 +872,7 @@ TEST(rates_are_parameters)
 	assert_int_equal(heard_in(OBJECTS, 12), 12);
 }
 
-TEST(a_vehicle_of_its_own_process_drives_alike)
+TEST(a_vehicle_in_its_own_process_drives_the_same)
 {
 	struct run_log on_board;
 

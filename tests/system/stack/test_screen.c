@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simctl on a terminal of 80 columns: no line is wider, what matters is there, and --watch draws over what it drew. */
+/*
+ * simctl on a terminal of 80 columns: no line is wider, the important columns are there, and --watch draws over its
+ * last output.
+ */
 #include "stack.h"
 #include "terminal.h"
 
@@ -93,7 +96,7 @@ static const char *on_terminal(unsigned frames, const char *const *argv)
 	return seen;
 }
 
-/* The escape sequences out: what is left stands on the screen. */
+/* Removes the escape sequences: the rest is on the screen. */
 static void check_lines(const char *text, unsigned rows)
 {
 	unsigned column = 0, row = 0;

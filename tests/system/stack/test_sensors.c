@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim-sensors in lock-step, with the rig full.json without its lidars: each sensor measures at its rate, sees what sim-sumo says, and a run
- * repeats byte for byte, noise included. And a file of sensors that is wrong ends it with a sentence.
+ * sim-sensors in lock-step, with the rig full.json without its lidars: each sensor measures at its rate, sees
+ * sim-sumo's objects, and a run repeats byte for byte, noise included. And with an invalid file of sensors it exits
+ * with an error text.
  */
 #include "stack.h"
 
@@ -151,7 +152,7 @@ static const struct ctl_result *sensors(const char *file)
 	return stack_run(argv);
 }
 
-TEST(what_is_wrong_is_said)
+TEST(errors_in_the_sensor_file_are_reported)
 {
 	const struct ctl_result *r = sensors(NULL);
 	FILE *f;

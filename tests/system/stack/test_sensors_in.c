@@ -48,7 +48,7 @@ static int stop(void **state)
 	return stack_sweep(state);
 }
 
-/* The first message of a channel, checked for what its header says; keeps it in *ret. */
+/* The first message of a channel, its header checked; keeps it in *ret. */
 static struct sim_subscriber *first_of(struct peer *p, struct sim_client *c, const char *channel,
 				       const struct sim_type *type, int number, const char *frame,
 				       const struct sim_message **ret)
@@ -132,7 +132,7 @@ static int see_all(struct peer *p)
 #define IMU    "\"/imu\":{\"type\":\"sensor_msgs/Imu\",\"channel\":\"/imu\",\"as\":\"sim/CorrectedImu\"},"
 #define FIX    "\"/fix\":{\"type\":\"sensor_msgs/NavSatFix\",\"channel\":\"/fix\"}"
 
-TEST_WITH(a_cars_sensors_become_channels, NULL, stop)
+TEST_WITH(sensor_messages_of_a_car_become_channels, NULL, stop)
 {
 	struct peer *p = peer_new();
 	pid_t stack;
@@ -154,8 +154,8 @@ static int see_only_the_image(struct peer *p)
 	return 0;
 }
 
-/* 24 MiB: nobody has said how large it becomes. */
-TEST_WITH(a_4k_image_comes_in, NULL, stop)
+/* 24 MiB; no size is configured for the image. */
+TEST_WITH(a_4k_image_is_received, NULL, stop)
 {
 	struct peer *p = peer_new();
 	pid_t stack;
@@ -192,7 +192,7 @@ static int see_the_fix(struct peer *p)
 }
 
 /* No pool has slots for the camera; the cloud is larger than the rig says. The others do not mind. */
-TEST_WITH(what_is_too_large_is_named, NULL, stop)
+TEST_WITH(messages_that_are_too_large_are_named, NULL, stop)
 {
 	struct peer *p = peer_new();
 	pid_t stack;
@@ -229,8 +229,8 @@ static int see_small_ones(struct peer *p)
 	return 0;
 }
 
-/* Docker's default: the camera has no room, and takes none; the others come in. */
-TEST_WITH(they_come_in_where_there_is_little_memory, NULL, stop_and_enlarge)
+/* Docker's default /dev/shm: the camera's slots do not fit, and it takes no memory; the others are received. */
+TEST_WITH(sensor_messages_are_received_with_little_memory, NULL, stop_and_enlarge)
 {
 	struct peer *p = peer_new();
 	pid_t stack;

@@ -71,7 +71,7 @@ static void said(const struct ctl_result *r, int code, const char *out, const ch
 		fail_msg("exit code %d, \"%s\", \"%s\"", r->code, r->out, r->err);
 }
 
-TEST_WITH(example_and_simctl, setup, stack_sweep)
+TEST_WITH(the_example_service_is_called_by_simctl, setup, stack_sweep)
 {
 	struct running e = start_example();
 
@@ -173,7 +173,7 @@ static int caller(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(a_thousand_calls, setup, stack_sweep)
+TEST_WITH(a_thousand_calls_are_answered, setup, stack_sweep)
 {
 	struct peer *prov = peer_new(), *one = peer_new(), *two = peer_new();
 	pid_t pid = peer_fork(prov, provider), a, b;
@@ -228,7 +228,7 @@ static int one_call(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(provider_killed_in_a_call, setup, stack_sweep)
+TEST_WITH(calls_end_when_the_provider_is_killed, setup, stack_sweep)
 {
 	struct peer *prov = peer_new(), *waits = peer_new(), *queued = peer_new();
 	pid_t pid = peer_fork(prov, stuck_provider), a, b;
@@ -250,7 +250,7 @@ TEST_WITH(provider_killed_in_a_call, setup, stack_sweep)
 	stack_stop(simd);
 }
 
-TEST_WITH(a_deadline_passes, setup, stack_sweep)
+TEST_WITH(a_call_ends_at_its_deadline, setup, stack_sweep)
 {
 	struct peer *prov = peer_new(), *waits = peer_new();
 	pid_t pid = peer_fork(prov, stuck_provider), a;
@@ -267,7 +267,7 @@ TEST_WITH(a_deadline_passes, setup, stack_sweep)
 	stack_stop(simd);
 }
 
-/* Calls whenever there is somebody to answer, until told to stop. */
+/* Calls whenever there is a provider, until told to stop. */
 static int steady_caller(struct peer *p)
 {
 	struct sim_client *c = peer_connect(p, "caller");
@@ -288,7 +288,7 @@ static int steady_caller(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(simd_killed_and_back, setup, stack_sweep)
+TEST_WITH(services_work_again_after_simd_is_killed, setup, stack_sweep)
 {
 	struct peer *prov = peer_new(), *k = peer_new();
 	pid_t pid = peer_fork(prov, provider), a;
@@ -330,8 +330,8 @@ static int setup_bridges(void **state)
 	return 0;
 }
 
-/* A bridge calls what its rig lets it, as often as a provider comes; one that may not see it does not. */
-TEST_WITH(bridges_call, setup_bridges, stack_sweep)
+/* A bridge calls the services that its rig allows, each time a provider appears; a bridge without access does not. */
+TEST_WITH(bridges_call_the_services_their_rig_allows, setup_bridges, stack_sweep)
 {
 	struct peer *prov = peer_new();
 	pid_t pid = peer_fork(prov, provider);

@@ -26,8 +26,8 @@ static int setup(void **state)
 }
 
 /*
- * The clock: 100 Hz from `command` seconds on, from the start whenever the test says another; sim_ns is the last it said. Below 0: it
- * leaves the graph.
+ * The clock: 100 Hz from `command` seconds on, from the start whenever the test gives another; sim_ns is the last one
+ * sent. Below 0: it leaves the graph.
  */
 static int be_clock(struct peer *p)
 {
@@ -119,7 +119,7 @@ static void follows(const struct peer *client, struct peer *clock, int from)
 		fail_msg("%s%s", client->why, clock->why);
 }
 
-/* It is not driven; the bridge says so once, and goes on when its source is back. */
+/* The source is not driven; the bridge logs that once, and continues when its source is selected again. */
 static void another_source(const struct peer *reader)
 {
 	uint64_t n;
@@ -149,7 +149,7 @@ static void its_bridge_dies(const struct peer *client)
 	AWAIT(client->sim_ns > at + 100 * NS_PER_MS);
 }
 
-TEST(the_graphs_clock_is_simds)
+TEST(the_graphs_clock_is_the_clock_of_simd)
 {
 	struct peer *clock = peer_new(), *client = peer_new(), *reader = peer_new();
 	pid_t reading = peer_fork(reader, see_clock), watching = peer_fork(client, watch), ticking;

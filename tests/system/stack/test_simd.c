@@ -16,7 +16,7 @@ static pid_t again(pid_t simd)
 
 /* ---- publishing and receiving ---- */
 
-TEST_WITH(clients_go_on, NULL, stack_sweep)
+TEST_WITH(clients_continue_after_simd_is_killed, NULL, stack_sweep)
 {
 	struct peer *pub = peer_new(), *ex = peer_new();
 	pid_t pid, ex_pid, simd, roudi;
@@ -85,7 +85,7 @@ static int watcher(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(time_freezes, NULL, stack_sweep)
+TEST_WITH(time_stops_while_simd_is_dead, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	uint32_t generation;
@@ -141,7 +141,7 @@ static int driver(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(the_driver_is_back, NULL, stack_sweep)
+TEST_WITH(a_driver_continues_with_the_next_simd, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid, simd;
@@ -192,7 +192,7 @@ static int token_holder(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(tokens_are_taken_again, NULL, stack_sweep)
+TEST_WITH(tokens_are_acquired_again_from_the_next_simd, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	pid_t pid, simd;
@@ -219,7 +219,7 @@ TEST_WITH(tokens_are_taken_again, NULL, stack_sweep)
 }
 
 /* Killed at the worst moments: while it starts, while bridges attach. The next one always starts. */
-TEST_WITH(killed_while_starting, NULL, stack_sweep)
+TEST_WITH(simd_may_be_killed_while_it_starts, NULL, stack_sweep)
 {
 	uint64_t seed = test_seed(1);
 	pid_t simd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simhost as a user has it: DAG files, processes of a rig, what is wrong and what goes wrong. */
+/* simhost as a user has it: DAG files, processes of a rig, wrong configurations and failures. */
 #include "stack.h"
 
 #include <errno.h>
@@ -138,7 +138,7 @@ static void goes_on(struct sim_subscriber *s, struct number first, int32_t facto
 	assert_int_equal(n.v, first.v + factor * (int32_t)(n.sequence - first.sequence));
 }
 
-TEST_WITH(a_graph_runs, NULL, stack_sweep)
+TEST_WITH(a_graph_of_components_runs, NULL, stack_sweep)
 {
 	struct sim_subscriber *times;
 	struct number first;
@@ -158,8 +158,11 @@ TEST_WITH(a_graph_runs, NULL, stack_sweep)
 	end(simd);
 }
 
-/* One component is loaded again; the other's numbers go on without a gap. What cannot be loaded leaves the old one at work. */
-TEST_WITH(a_component_is_loaded_again, NULL, stack_sweep)
+/*
+ * One component is reloaded; the other's sequence numbers continue without a gap. After a failed reload the old
+ * component keeps running.
+ */
+TEST_WITH(a_component_is_reloaded, NULL, stack_sweep)
 {
 	struct sim_subscriber *times, *count;
 	struct number counted, old, fresh;
@@ -200,7 +203,7 @@ TEST_WITH(a_component_is_loaded_again, NULL, stack_sweep)
 }
 
 /* The table of its type was in the library as it was first, which is gone when both have been loaded again. */
-TEST_WITH(a_channel_outlives_the_library_that_it_came_with, NULL, stack_sweep)
+TEST_WITH(a_channel_outlives_the_library_that_created_it, NULL, stack_sweep)
 {
 	static const char *const reloads[] = { "/times/reload", "/count/reload", "/times/reload", "/count/reload" };
 	struct sim_subscriber *times;
@@ -220,8 +223,8 @@ TEST_WITH(a_channel_outlives_the_library_that_it_came_with, NULL, stack_sweep)
 	end(simd);
 }
 
-/* What is no library of it any more does not even stop it. */
-TEST_WITH(a_library_without_its_class_leaves_a_component_alone, NULL, stack_sweep)
+/* Reloading a library that no longer has the class, or a file that is no library, does not even stop the component. */
+TEST_WITH(a_library_without_its_class_leaves_the_component_running, NULL, stack_sweep)
 {
 	struct sim_subscriber *times;
 	struct number first;
@@ -245,8 +248,8 @@ TEST_WITH(a_library_without_its_class_leaves_a_component_alone, NULL, stack_swee
 	end(simd);
 }
 
-/* Named, started again, and given up at the limit. */
-TEST_WITH(a_crash_is_named, NULL, stack_sweep)
+/* A crash is named, the process restarted, and abandoned at the limit. */
+TEST_WITH(a_crash_is_reported_with_its_component, NULL, stack_sweep)
 {
 	pid_t simd;
 
@@ -261,7 +264,7 @@ TEST_WITH(a_crash_is_named, NULL, stack_sweep)
 	end(simd);
 }
 
-TEST_WITH(who_does_not_come_back_is_named, NULL, stack_sweep)
+TEST_WITH(a_component_that_never_returns_is_named, NULL, stack_sweep)
 {
 	pid_t simd;
 
@@ -274,7 +277,7 @@ TEST_WITH(who_does_not_come_back_is_named, NULL, stack_sweep)
 	end(simd);
 }
 
-TEST_WITH(what_fails_and_what_is_dropped_is_named, NULL, stack_sweep)
+TEST_WITH(failures_and_dropped_messages_are_named, NULL, stack_sweep)
 {
 	struct sim_publisher_options o = { .size = sizeof(o) };
 	struct sim_publisher *other;
@@ -316,7 +319,7 @@ static void refused(const char *components, const char *why)
 	refused_with(78, components, why);
 }
 
-TEST_WITH(what_cannot_work_says_file_and_line, NULL, stack_sweep)
+TEST_WITH(invalid_components_are_reported_with_file_and_line, NULL, stack_sweep)
 {
 	struct sim_publisher_options o = { .size = sizeof(o) };
 	struct sim_publisher *p;
@@ -338,8 +341,11 @@ TEST_WITH(what_cannot_work_says_file_and_line, NULL, stack_sweep)
 	end(simd);
 }
 
-/* Whoever starts a moment later than the host is no reason for a warning; who never comes is named, once time has run for a while. */
-TEST_WITH(an_input_that_nobody_writes_is_named_and_not_too_early, NULL, stack_sweep)
+/*
+ * A writer that starts a moment later than the host causes no warning; one that never starts is named, once time has
+ * run for a while.
+ */
+TEST_WITH(an_input_without_a_writer_is_named_after_a_grace_period, NULL, stack_sweep)
 {
 	struct sim_publisher *late;
 	struct sim_driver *d;
@@ -365,7 +371,7 @@ TEST_WITH(an_input_that_nobody_writes_is_named_and_not_too_early, NULL, stack_sw
 
 #define FIFO "\"SCHED_FIFO\""
 
-/* A host that may not have real-time scheduling, whoever runs this test. */
+/* A host without the right to real-time scheduling, whichever user runs this test. */
 static pid_t start_without_rights(void)
 {
 	static const char conf[] =
@@ -381,7 +387,7 @@ static pid_t start_without_rights(void)
 }
 
 /* With the file and the key, or the group; of many threads that cannot have their place once. */
-TEST_WITH(what_its_scheduler_cannot_have_is_said_once, NULL, stack_sweep)
+TEST_WITH(unavailable_scheduler_settings_are_reported_once, NULL, stack_sweep)
 {
 	static const char *const notes[] = { "routine_num: there are no coroutines, ignored",
 					     "group fast: real-time scheduling is not permitted",
@@ -409,7 +415,7 @@ TEST_WITH(what_its_scheduler_cannot_have_is_said_once, NULL, stack_sweep)
 /* ---- as many as there may be ---- */
 
 /* One counts, slowly, as 255 read it; each can be reached. */
-TEST_WITH(a_host_has_as_many_components_as_a_file_may_have, NULL, stack_sweep)
+TEST_WITH(a_host_runs_the_maximum_number_of_components, NULL, stack_sweep)
 {
 	static char text[256 * 100];
 	const struct ctl_result *r;

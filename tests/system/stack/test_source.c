@@ -23,7 +23,7 @@ static const char *conf(const char *source)
 	return text;
 }
 
-TEST_WITH(named_in_the_configuration, NULL, stack_sweep)
+TEST_WITH(a_source_plug_in_is_selected_by_name, NULL, stack_sweep)
 {
 	pid_t simd = stack_start(conf("good"));
 
@@ -39,7 +39,7 @@ TEST_WITH(named_in_the_configuration, NULL, stack_sweep)
 	stack_stop(simd);
 }
 
-TEST_WITH(named_by_its_path, NULL, stack_sweep)
+TEST_WITH(a_source_plug_in_is_selected_by_path, NULL, stack_sweep)
 {
 	char path[4200];
 	pid_t simd;
@@ -50,7 +50,7 @@ TEST_WITH(named_by_its_path, NULL, stack_sweep)
 	stack_stop(simd);
 }
 
-TEST_WITH(refused_at_the_start, NULL, stack_sweep)
+TEST_WITH(an_invalid_source_plug_in_is_refused_at_the_start, NULL, stack_sweep)
 {
 	static const char *const bad[][2] = { { "SIZE", "has 32 bytes, simd needs 40" },
 					      { "nosuch", "source_nosuch.so" } };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Nobody has died, yet nothing moves: simd is stopped for seconds; the machine has no shared memory left. Clients stay
- * within the bounds that their headers name, nobody crashes, and afterwards everything goes on as if nothing was.
+ * No process has died, yet nothing moves: simd is stopped for seconds; the machine has no shared memory left. Clients
+ * stay within the bounds that their headers name, none crashes, and afterwards everything continues as before.
  */
 #include "peer.h"
 #include "stack.h"
@@ -64,7 +64,7 @@ static int asker(struct peer *p)
 	return 0;
 }
 
-/* Nobody is there to greet: bounded by the caller's own time. */
+/* simd does not answer: bounded by the caller's own time. */
 static int newcomer(struct peer *p)
 {
 	struct sim_client_options o = { .size = sizeof(o), .name = "newcomer", .timeout_ms = 500 };
@@ -88,7 +88,7 @@ static int patient(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(clients_keep_their_bounds_while_simd_stands, setup, stack_sweep)
+TEST_WITH(calls_of_clients_keep_their_time_limits_while_simd_is_stopped, setup, stack_sweep)
 {
 	struct peer *pub = peer_new(), *ex = peer_new(), *ask = peer_new(), *late = peer_new(), *waits = peer_new();
 	pid_t pub_pid = peer_fork(pub, waiting_publisher), ex_pid = peer_fork(ex, peer_exchange),
@@ -110,8 +110,8 @@ TEST_WITH(clients_keep_their_bounds_while_simd_stands, setup, stack_sweep)
 	late_pid = peer_fork(late, newcomer);
 
 	/*
-	 * All bounds are of calls that end while simd stands; each says its own. The window fills, then each call waits its time
-	 * and is refused; what is local flows on.
+	 * All bounds are of calls that end while simd is stopped; each reports its own. The window fills, then each
+	 * call waits its time and is refused; local messages still flow.
 	 */
 	refused = pub->refusals[SIM_REASON_TIMEOUT];
 	AWAIT(pub->refusals[SIM_REASON_TIMEOUT] >= refused + 4 || pub->failed);
@@ -173,7 +173,7 @@ static void shm_leave(uint64_t bytes)
 }
 
 /* What a life needs it has: old and new clients, ports and messages of every size. */
-TEST_WITH(full_while_running, setup, stack_sweep)
+TEST_WITH(a_generation_keeps_working_when_dev_shm_becomes_full, setup, stack_sweep)
 {
 	struct peer *p, *q, *ex;
 	pid_t pid, q_pid, ex_pid;
@@ -210,7 +210,7 @@ TEST_WITH(full_while_running, setup, stack_sweep)
 }
 
 /* A new life does not fit: it is tried again and again, with a sentence, until there is room. */
-TEST_WITH(no_room_for_a_new_life, setup, stack_sweep)
+TEST_WITH(a_generation_without_memory_is_retried, setup, stack_sweep)
 {
 	struct peer *p;
 	pid_t pid;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starting and stopping: one simd a machine, RouDis that suit and those that do not, and signals at any moment. */
+/* Starting and stopping: one simd a machine, suitable and unsuitable RouDis, and signals at any moment. */
 #include "peer.h"
 #include "stack.h"
 
@@ -38,7 +38,7 @@ static void refuses(const char *conf, const char *words, const char *more)
 	refuses_with(1, conf, words, more);
 }
 
-TEST_WITH(a_second_one, NULL, stack_sweep)
+TEST_WITH(a_second_simd_is_refused, NULL, stack_sweep)
 {
 	pid_t simd = stack_start(CONF), second;
 	char pid[32];
@@ -52,7 +52,7 @@ TEST_WITH(a_second_one, NULL, stack_sweep)
 	stack_stop(second);
 }
 
-/* A write that fails is an error; none of our programs is ended by the signal that goes with it. */
+/* A failed write is an error; none of our programs is ended by the signal that goes with it. */
 TEST(a_limit_of_file_size_ends_no_program)
 {
 	static const char *const programs[] = { "simd",        "simbridge",   "simctl",    "simhost",
@@ -68,7 +68,7 @@ TEST(a_limit_of_file_size_ends_no_program)
 		path[n > 0 ? n : 0] = '\0';
 		sprintf(strrchr(path, '/'), "/../bin/%s", programs[i]);
 		if (access(path, X_OK) < 0)
-			continue; /* what it needs is not on this machine */
+			continue; /* not built: this machine lacks a library that it needs */
 		pid = fork();
 		assert_true(pid >= 0);
 		if (pid == 0) {
@@ -138,10 +138,10 @@ static bool runs(pid_t pid)
 	"\"rigs\":[{\"name\":\"car\",\"bridges\":[{\"name\":\"b\",\"plugin\":\"null\"}]}]"
 
 /*
- * A bridge that does not hear SIGTERM, as one that is just starting: when the next simd is ready, and has started its own,
- * it has ended, and so has what it had started itself.
+ * A bridge that ignores SIGTERM, as one that is just starting does: when the next simd is ready, and has started its
+ * own bridge, the old one has ended, and so have the processes that it started itself.
  */
-TEST_WITH(a_killed_ones_bridges, NULL, stack_sweep)
+TEST_WITH(bridges_of_a_killed_simd_end_before_the_next_is_ready, NULL, stack_sweep)
 {
 	pid_t simd, bridge, below;
 	int fd;
@@ -169,8 +169,10 @@ TEST_WITH(a_killed_ones_bridges, NULL, stack_sweep)
 	assert_false(runs(nth_pid("/tmp/out-pids", 1)));
 }
 
-/* Where there is to be no next one: all of it is ended, but no simd that runs, and nobody else's RouDi. */
-TEST_WITH(what_is_cleaned_up, NULL, stack_sweep)
+/*
+ * Without a next simd, simd --clean-up ends all these processes, but no running simd, and no RouDi of other programs.
+ */
+TEST_WITH(clean_up_ends_everything_left_by_a_killed_simd, NULL, stack_sweep)
 {
 	static const char *const clean_up[] = { "simd",  "--runtime-dir",       STACK_DIR,
 						"--set", "process.stop_ms=100", "--clean-up",
@@ -208,14 +210,14 @@ static void run_bridge(const char *socket)
 	_exit(127);
 }
 
-/* A bridge that is told to end while it starts, as its simd has died, looks for no other one. */
-TEST_WITH(a_bridge_that_is_told_to_end, NULL, stack_sweep)
+/* A bridge that gets SIGTERM while it starts, as its simd has died, does not wait for another simd. */
+TEST_WITH(a_bridge_told_to_end_while_starting_ends, NULL, stack_sweep)
 {
 	pid_t pid;
 
 	fflush(NULL);
 	pid = fork();
-	if (pid == 0) { /* both the mask and what is pending go over to the program */
+	if (pid == 0) { /* both the mask and pending signals are inherited by the program */
 		sigset_t term;
 
 		sigemptyset(&term);
@@ -227,8 +229,8 @@ TEST_WITH(a_bridge_that_is_told_to_end, NULL, stack_sweep)
 	assert_int_equal(stack_wait(pid), 0);
 }
 
-/* It asks again, and its end is not put down to it. */
-TEST_WITH(a_bridge_whose_simd_does_not_answer_for_a_while, NULL, stack_sweep)
+/* The bridge asks again, and its end does not count as its own failure. */
+TEST_WITH(a_bridge_asks_again_when_simd_does_not_answer_for_a_while, NULL, stack_sweep)
 {
 	int fd = fd_unix_listen("/tmp/out-slow-simd", SOCK_STREAM, 0600), came[2];
 	pid_t pid;
@@ -291,7 +293,7 @@ static void end_roudi(pid_t pid)
 	assert_int_equal(system("rm -f /dev/shm/iceoryx_mgmt \"/dev/shm/$(id -gn)\""), 0);
 }
 
-TEST_WITH(one_that_monitors, NULL, stack_sweep)
+TEST_WITH(an_external_roudi_with_monitoring_is_refused, NULL, stack_sweep)
 {
 	pid_t pid = roudi(TOML(SEGMENT("1024", "2000")), "on");
 
@@ -300,7 +302,7 @@ TEST_WITH(one_that_monitors, NULL, stack_sweep)
 	end_roudi(pid);
 }
 
-TEST_WITH(one_with_small_pools, NULL, stack_sweep)
+TEST_WITH(an_external_roudi_with_small_pools_is_refused, NULL, stack_sweep)
 {
 	pid_t pid = roudi(TOML(SEGMENT("1024", "100")), "off");
 
@@ -309,8 +311,8 @@ TEST_WITH(one_with_small_pools, NULL, stack_sweep)
 	end_roudi(pid);
 }
 
-/* It is not disturbed, nor asked for anything, by a simd that has its own. */
-TEST_WITH(one_of_others_is_left_alone, NULL, stack_sweep)
+/* A simd that has its own RouDi neither disturbs it nor sends requests to it. */
+TEST_WITH(a_roudi_of_other_programs_is_left_alone, NULL, stack_sweep)
 {
 	pid_t pid = roudi(TOML(SEGMENT("1024", "100")), "on"), simd = stack_start(CONF);
 
@@ -324,7 +326,7 @@ TEST_WITH(one_of_others_is_left_alone, NULL, stack_sweep)
 }
 
 /* A /dev without it, which only root can make here. */
-TEST_WITH(without_dev_shm_there_is_one_sentence, NULL, stack_sweep)
+TEST_WITH(a_missing_dev_shm_is_reported_in_one_sentence, NULL, stack_sweep)
 {
 	static const char *const options[] = { "", " --check-config" };
 	const char *b = getenv("B");
@@ -352,7 +354,7 @@ TEST_WITH(without_dev_shm_there_is_one_sentence, NULL, stack_sweep)
 }
 
 /* simd reads its configuration at the start alone, so a mistake in it may show only after a kill. --clean-up works without it. */
-TEST_WITH(a_broken_configuration_keeps_nothing_here, NULL, stack_sweep)
+TEST_WITH(clean_up_works_with_an_invalid_configuration, NULL, stack_sweep)
 {
 	static const char *const argv[] = { "simd", "--config", "/tmp/out-broken.json", "--runtime-dir", STACK_DIR,
 					    NULL,   NULL };
@@ -373,7 +375,7 @@ TEST_WITH(a_broken_configuration_keeps_nothing_here, NULL, stack_sweep)
 	assert_string_equal(stack_leftovers(), "");
 }
 
-TEST_WITH(one_that_suits, NULL, stack_sweep)
+TEST_WITH(a_suitable_external_roudi_is_used, NULL, stack_sweep)
 {
 	static const char *const clean_up[] = { "simd", "--runtime-dir", STACK_DIR, "--clean-up", NULL };
 	pid_t pid = roudi(TOML(SEGMENT("1024", "2000")), "off"), simd;
@@ -410,7 +412,7 @@ TEST_WITH(one_that_suits, NULL, stack_sweep)
 	assert_string_equal(stack_leftovers(), "");
 }
 
-TEST_WITH(one_that_is_missing, NULL, stack_sweep)
+TEST_WITH(a_missing_roudi_is_reported, NULL, stack_sweep)
 {
 	refuses_with(78, CONF ",\"roudi\":{\"path\":\"/no/such/roudi\"}", "/no/such/roudi", "iceoryx");
 	assert_string_equal(stack_leftovers(), "");
@@ -418,7 +420,7 @@ TEST_WITH(one_that_is_missing, NULL, stack_sweep)
 	assert_string_equal(stack_leftovers(), "");
 }
 
-TEST_WITH(no_room_is_named, NULL, stack_sweep)
+TEST_WITH(a_lack_of_memory_is_reported, NULL, stack_sweep)
 {
 	struct statvfs v;
 	char text[128];
@@ -432,8 +434,8 @@ TEST_WITH(no_room_is_named, NULL, stack_sweep)
 	assert_string_equal(stack_leftovers(), "");
 }
 
-/* What start, --check-config and doctor say it takes is what it takes. */
-TEST_WITH(what_it_needs, NULL, stack_sweep)
+/* The memory that start, --check-config and doctor announce is what simd takes. */
+TEST_WITH(the_announced_memory_is_what_a_start_takes, NULL, stack_sweep)
 {
 	static const char *const check[] = { "simd", "--config", STACK_CONF, "--check-config", NULL };
 	static const char *const here[] = { "simd",          "--config", STACK_CONF, "--check-config",
@@ -500,7 +502,7 @@ TEST_WITH(stale_files_are_removed, NULL, stack_sweep)
 /* ---- signals ---- */
 
 /* At any moment, twice when impatient: nothing is left, no process, socket, lock or shared memory. */
-TEST_FULL_WITH(stopped_at_any_moment, NULL, stack_sweep)
+TEST_FULL_WITH(simd_stopped_at_any_moment_leaves_nothing, NULL, stack_sweep)
 {
 	uint64_t seed = test_seed(7);
 	unsigned rounds = getenv("ROUNDS") ? (unsigned)atoi(getenv("ROUNDS")) : 25;
@@ -533,7 +535,7 @@ TEST_FULL_WITH(stopped_at_any_moment, NULL, stack_sweep)
 }
 
 /* With clients that hold and publish; they survive it, and their callbacks come. */
-TEST_FULL_WITH(stopped_under_load, NULL, stack_sweep)
+TEST_FULL_WITH(clients_survive_a_simd_stopped_under_load, NULL, stack_sweep)
 {
 	struct peer *p = peer_new(), *ex = peer_new();
 	pid_t pid, ex_pid, simd = stack_start(CONF);

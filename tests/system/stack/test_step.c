@@ -353,18 +353,18 @@ static void runs_on(unsigned cpus)
 	sched_setaffinity(0, sizeof(before), &before);
 }
 
-TEST_WITH(alike_on_two_cpus, NULL, stack_sweep)
+TEST_WITH(runs_are_identical_on_two_cpus, NULL, stack_sweep)
 {
 	runs_on(2);
 }
 
-TEST_WITH(alike_on_one_cpu, NULL, stack_sweep)
+TEST_WITH(runs_are_identical_on_one_cpu, NULL, stack_sweep)
 {
 	runs_on(1);
 }
 
 /* Another seed gives another run: the comparison can fail. */
-TEST_WITH(another_seed_differs, NULL, stack_sweep)
+TEST_WITH(another_seed_gives_another_run, NULL, stack_sweep)
 {
 	begin();
 	run_once(12);
@@ -373,7 +373,7 @@ TEST_WITH(another_seed_differs, NULL, stack_sweep)
 	stack_stop(simd);
 }
 
-/* ---- who is waited for ---- */
+/* ---- participants that are waited for ---- */
 
 static int stubborn_main(struct peer *p)
 {
@@ -422,7 +422,7 @@ static int lone_driver_main(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(the_late_one_is_named_and_may_die, NULL, stack_sweep)
+TEST_WITH(a_late_participant_is_named_and_may_die, NULL, stack_sweep)
 {
 	struct peer *late = peer_new(), *engine = peer_new(), *companion = peer_new();
 	pid_t late_pid, engine_pid, companion_pid;

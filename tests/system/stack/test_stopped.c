@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes that are stopped (SIGSTOP, Ctrl-Z): a publisher at the worst instruction of a publish, and publishers, subscribers,
- * bridges and participants of lock-step wherever they happen to be. The others go on, new ones come, RouDi stays, and who is stopped is named.
+ * Processes that are stopped (SIGSTOP, Ctrl-Z): a publisher at the worst instruction of a publish, and publishers,
+ * subscribers, bridges and participants of lock-step at random moments. The others continue, new ones connect, RouDi
+ * stays, and the stopped process is named.
  */
 #include "ipc_fault.h"
 #include "peer.h"
@@ -108,7 +109,7 @@ static void goes_on(const struct actor *a)
 	assert_int_equal(a->p->failed, 0);
 }
 
-TEST_WITH(in_a_push, NULL, stack_sweep)
+TEST_WITH(a_publisher_stopped_while_pushing_blocks_nobody_else, NULL, stack_sweep)
 {
 	pid_t simd = stack_start(CONF);
 	uint32_t life = stack_life();
@@ -134,8 +135,8 @@ TEST_WITH(in_a_push, NULL, stack_sweep)
 	stack_stop(simd);
 }
 
-/* Nobody else may touch it: RouDi, which waits for it, is replaced, and the log has the reason. */
-TEST_FULL_WITH(in_a_push_under_a_debugger, NULL, stack_sweep)
+/* No other process can access it: RouDi, which waits for it, is replaced, and the log has the reason. */
+TEST_FULL_WITH(a_publisher_stopped_while_pushing_under_a_debugger_costs_one_roudi, NULL, stack_sweep)
 {
 	pid_t simd = stack_start(CONF);
 	uint32_t life = stack_life();
@@ -163,7 +164,7 @@ TEST_FULL_WITH(in_a_push_under_a_debugger, NULL, stack_sweep)
 	stack_stop(simd);
 }
 
-/* While it stands the others publish, receive, are answered; and one more comes. */
+/* While it is stopped the others publish, receive and are answered; and one more connects. */
 static void stop_for_a_while(pid_t pid, const struct actor *goes, const struct actor *reads)
 {
 	struct actor fresh;
@@ -180,7 +181,7 @@ static void stop_for_a_while(pid_t pid, const struct actor *goes, const struct a
 	assert_int_equal(kill(pid, SIGCONT), 0);
 }
 
-TEST_FULL_WITH(anywhere, NULL, stack_sweep)
+TEST_FULL_WITH(a_client_stopped_anywhere_blocks_nobody_else, NULL, stack_sweep)
 {
 	uint64_t seed = test_seed(7);
 	pid_t simd = stack_start(CONF);
@@ -255,7 +256,7 @@ static int participant(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(in_its_turn, NULL, stack_sweep)
+TEST_WITH(a_participant_stopped_in_its_turn_continues, NULL, stack_sweep)
 {
 	pid_t simd = stack_start(STEPPED);
 	struct actor stops = start_ready(participant), takes = start_ready(participant), drives = start_ready(driver);

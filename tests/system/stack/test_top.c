@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simctl top on a terminal that can be read: its pages, its keys, drops, a simd that goes and comes, the terminal put back; and --batch. */
+/*
+ * simctl top on a terminal that can be read: its pages, its keys, drops, a simd that exits and restarts, the restored
+ * terminal; and --batch.
+ */
 #include "stack.h"
 #include "support/screen.h"
 
@@ -80,7 +83,7 @@ static void drop_one(void)
 	assert_int_equal(stack_ctl("clock", "resume", NULL)->code, 0);
 }
 
-TEST_WITH(pages_keys_and_drops, setup, teardown)
+TEST_WITH(top_has_pages_keys_and_drop_counts, setup, teardown)
 {
 	screen_start("top", "-w", "200ms", NULL);
 	screen_await("^time .* RTF [0-9.]+ of 1  system: running  simd ");
@@ -114,7 +117,7 @@ TEST_WITH(pages_keys_and_drops, setup, teardown)
 	ends("exit 0\nmodes kept\nleft\ncolours some\n");
 }
 
-TEST_WITH(rows_are_sorted_filtered_and_shown_whole, setup, teardown)
+TEST_WITH(rows_can_be_sorted_filtered_and_expanded, setup, teardown)
 {
 	screen_start("top", "-w", "200ms", NULL);
 	screen_await("by CHANNEL");
@@ -143,14 +146,14 @@ TEST_WITH(rows_are_sorted_filtered_and_shown_whole, setup, teardown)
 	ends("exit 0\nmodes kept\nleft\n");
 }
 
-TEST_WITH(a_simd_that_goes_is_told_and_found_again, setup, teardown)
+TEST_WITH(the_loss_and_return_of_simd_are_shown, setup, teardown)
 {
 	setenv("NO_COLOR", "1", 1);
 	screen_start("top", "-w", "100ms", NULL);
 	screen_await("^/my_imu +flows");
 	stack_kill(simd);
 	screen_await("^DISCONNECTED, retrying: .");
-	screen_await("^/my_imu"); /* what was last known stays */
+	screen_await("^/my_imu"); /* the last known state stays */
 	simd = stack_start(CONF);
 	screen_await("^time ");
 	screen_await("^/my_imu +flows");
@@ -158,7 +161,7 @@ TEST_WITH(a_simd_that_goes_is_told_and_found_again, setup, teardown)
 	ends("exit 130\nmodes kept\nleft\ncolours none\n");
 }
 
-TEST_WITH(a_crash_leaves_the_terminal_as_it_was, setup, teardown)
+TEST_WITH(a_crash_restores_the_terminal, setup, teardown)
 {
 	screen_start("top", NULL);
 	screen_await("^time ");
@@ -182,7 +185,7 @@ static bool shows_that_it_flows(void)
 	return flows;
 }
 
-TEST_WITH(batch_prints_for_scripts, setup, teardown)
+TEST_WITH(batch_output_suits_scripts, setup, teardown)
 {
 	const struct ctl_result *r;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rigs for Autoware as AWSIM serves it and for SVL's users, config/rigs/{awsim,svl}.json, as a user has them: one simulator that
- * publishes on every channel, a DDS program that must find the rig's topics and no others, each with its type and QoS, and decode
- * what was sent; and commands, which must come to the vehicle. topics_*.json beside this file say what is sent and what must be
- * seen: "S" is the stamp of 1640995200.125 s.
+ * The rigs for Autoware as AWSIM serves it and for SVL's users, config/rigs/{awsim,svl}.json, as a user has them: one
+ * simulator that publishes on every channel, a DDS program that must find exactly the rig's topics, each with its type
+ * and QoS, and decode the messages; and commands, which must reach the vehicle. topics_*.json beside this file list the
+ * messages sent and expected: "S" is the stamp of 1640995200.125 s.
  */
 #include "rig.h"
 
@@ -182,7 +182,10 @@ static struct command command_of(struct peer *p, dds_entity_t dp, json_t *row, b
 	return c;
 }
 
-/* Autoware's are kept for whoever comes later, so once is enough; SVL's users repeat theirs. Then the subscriptions are looked at. */
+/*
+ * Autoware's commands are latched for late subscribers, so one is enough; SVL's users repeat theirs. Then the
+ * subscriptions are checked.
+ */
 static int command(struct peer *p)
 {
 	bool keeps = strstr(commands_qos, "TL") != NULL;
@@ -334,37 +337,37 @@ static int svl(void **state)
 	return use(state, "svl", "R V 10");
 }
 
-TEST_WITH(topics_are_those_of_awsim, awsim, NULL)
+TEST_WITH(topics_match_those_of_awsim, awsim, NULL)
 {
 	topics_are_the_rigs();
 }
 
-TEST_WITH(commands_come_to_the_vehicle_of_awsim, awsim, NULL)
+TEST_WITH(control_commands_reach_the_vehicle_of_awsim, awsim, NULL)
 {
 	commands_come_to_the_vehicle();
 }
 
-TEST_WITH(autoware_asks_awsim_to_drive, awsim, NULL)
+TEST_WITH(autoware_takes_control_of_awsim, awsim, NULL)
 {
 	autoware_asks_to_drive();
 }
 
-TEST_WITH(nothing_is_left_of_awsim, awsim, stop)
+TEST_WITH(awsim_stops_and_leaves_nothing, awsim, stop)
 {
 	stack_stop(rig_simd);
 }
 
-TEST_WITH(topics_are_those_of_svl, svl, NULL)
+TEST_WITH(topics_match_those_of_svl, svl, NULL)
 {
 	topics_are_the_rigs();
 }
 
-TEST_WITH(commands_come_to_the_vehicle_of_svl, svl, NULL)
+TEST_WITH(control_commands_reach_the_vehicle_of_svl, svl, NULL)
 {
 	commands_come_to_the_vehicle();
 }
 
-TEST_WITH(nothing_is_left_of_svl, svl, stop)
+TEST_WITH(svl_stops_and_leaves_nothing, svl, stop)
 {
 	stack_stop(rig_simd);
 }

@@ -34,7 +34,7 @@ static int stop(void **state)
 	return rig_stop(state);
 }
 
-/* What is counted from message to message is whatever it is. */
+/* Fields that count messages may have any value. */
 static void forget_counts(json_t *j)
 {
 	const char *key;
@@ -95,7 +95,7 @@ static void command(json_t *row)
 	json_decref(j);
 }
 
-TEST_WITH(all_of_it_arrives_and_is_obeyed, start, stop)
+TEST_WITH(all_topics_arrive_and_all_commands_are_obeyed, start, stop)
 {
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t simulator = peer_fork(p, rig_simulate), vehicle = peer_fork(q, rig_drive);

@@ -119,7 +119,7 @@ static bool obeyed(struct peer *simulator, struct peer *vehicle)
 	       atomic_load(&vehicle->received) == rig_count("commands");
 }
 
-TEST_WITH(all_of_it_arrives_and_is_obeyed, start, stop)
+TEST_WITH(all_topics_arrive_and_all_commands_are_obeyed, start, stop)
 {
 	struct peer *p = peer_new(), *q = peer_new();
 	pid_t simulator = peer_fork(p, rig_simulate), vehicle = peer_fork(q, rig_drive);

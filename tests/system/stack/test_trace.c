@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simctl trace: the stages of messages that a bridge gets, of a bridge that stands still, of a channel without simd; tables that follow. */
+/*
+ * simctl trace: the stages of messages that a bridge gets, of a stopped bridge, of a channel without simd; tables that
+ * follow.
+ */
 #include "stack.h"
 #include "support/screen.h"
 
@@ -97,7 +100,7 @@ static json_t *parsed(const struct ctl_result *r)
 	return j;
 }
 
-TEST_WITH(each_stage_is_timed, setup, teardown)
+TEST_WITH(each_stage_has_its_times, setup, teardown)
 {
 	json_t *j = parsed(stack_ctl("--json", "trace", "my_imu", "-n", "30", "--timeout", "1h", NULL));
 
@@ -114,8 +117,8 @@ TEST_WITH(each_stage_is_timed, setup, teardown)
 	json_decref(j);
 }
 
-/* What is counted since simd's start is not what a window is about. */
-TEST_WITH(a_window_begins_at_nothing, setup, teardown)
+/* Messages counted before the window began do not appear in it. */
+TEST_WITH(a_window_counts_only_its_own_messages, setup, teardown)
 {
 	json_t *j = parsed(stack_ctl("--json", "trace", "/my_imu", "-n", "40", "--timeout", "1h", NULL));
 	int64_t first = number(stage_of(j, "take-answer"), "count"), n;
@@ -132,7 +135,7 @@ TEST_WITH(a_window_begins_at_nothing, setup, teardown)
 	} while (n >= first);
 }
 
-TEST_WITH(a_bridge_that_stands_still_does_not_answer, setup, teardown)
+TEST_WITH(a_stopped_bridge_counts_no_answers, setup, teardown)
 {
 	const pid_t bridge = (pid_t)stack_bridge("null", "pid");
 	int64_t in_flight;
@@ -142,7 +145,7 @@ TEST_WITH(a_bridge_that_stands_still_does_not_answer, setup, teardown)
 	kill(bridge, SIGSTOP);
 	AWAIT(test_stands(bridge));
 	in_flight = stack_in_flight("/my_imu");
-	AWAIT(stack_in_flight("/my_imu") > in_flight + 5); /* so what it had answered before is counted */
+	AWAIT(stack_in_flight("/my_imu") > in_flight + 5); /* so its earlier answers are counted */
 	j = parsed(stack_ctl("--json", "trace", "/my_imu", "-w", "100ms", NULL));
 	kill(bridge, SIGCONT);
 	assert_int_equal(number(stage_of(j, "take-answer"), "count"), 0);
@@ -156,7 +159,7 @@ static void has(const struct ctl_result *r, int code, const char *text)
 		fail_msg("no \"%s\", code %d: %s%s", text, r->code, r->out, r->err);
 }
 
-TEST_WITH(a_table_is_for_people, setup, teardown)
+TEST_WITH(the_table_is_readable, setup, teardown)
 {
 	const struct sim_publisher_options local = { .size = sizeof(local), .flags = SIM_PUB_LOCAL };
 	const struct ctl_result *r = stack_ctl("trace", "/my_imu", "-w", "200ms", NULL);
@@ -177,7 +180,7 @@ TEST_WITH(a_table_is_for_people, setup, teardown)
 	has(stack_ctl("trace", "/my_imi", NULL), 1, "did you mean /my_imu?");
 }
 
-TEST_WITH(tables_follow_each_other_on_a_terminal, setup, teardown)
+TEST_WITH(tables_replace_each_other_on_a_terminal, setup, teardown)
 {
 	const char *end;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A bag of rosbag's with types that no type of ours is for, played into a rig with four bridges: rospy gets each of them with its sum and
- * its values, by the definition that comes over the wire; Cyclone DDS, @foxglove/ws-protocol and, in the MCAP, @mcap/core find the same. What ROS 2 does not
- * have is said in ../ros1/unmapped.py.
+ * A rosbag bag with types that have no type of ours, played into a rig with four bridges: rospy gets each of them with
+ * its sum and its values, by the definition sent over the wire; Cyclone DDS, @foxglove/ws-protocol and, in the MCAP,
+ * @mcap/core find the same. ../ros1/unmapped.py lists what ROS 2 does not have.
  */
 #include "ros_master.h"
 #include "stack.h"
@@ -34,7 +34,10 @@ static const char *succeeds(const char *command)
 	return text;
 }
 
-/* Writers of ROS 2 that keep what they have written: when a reader has found its writer, the writer may not have found the reader yet. */
+/*
+ * Writers of ROS 2 that keep their messages: when a reader has found its writer, the writer may not have found the
+ * reader yet.
+ */
 static const char *conf(void)
 {
 	static char text[16384] = CONF;
@@ -95,7 +98,7 @@ static FILE *start_watching(void)
 	return ros_begin(command);
 }
 
-/* Channels whose type is by its own definition. */
+/* Channels that have a definition of their own. */
 static unsigned of_own_types(void)
 {
 	json_t *j = stack_call("ListChannels", NULL), *c;
@@ -108,7 +111,7 @@ static unsigned of_own_types(void)
 	return n;
 }
 
-TEST_FULL_WITH(far_sides_have_all_of_a_bag_without_mapped_types, start, stop)
+TEST_FULL_WITH(bridges_send_every_message_of_a_bag_without_mapped_types, start, stop)
 {
 	FILE *readers = ros_begin(ROS2_UNMAPPED " " EXPECTED), *ears, *eyes;
 	pid_t play = start_play();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * simd as a user of its own, as simd.service runs it, and who may use it: members of its group, whatever their primary
- * group is. The users are in a user database that only this test's namespace sees. Needs real root.
+ * simd as a user of its own, as simd.service runs it, and the users that may use it: members of its group, whatever
+ * their primary group is. The users are in a user database that only this test's namespace sees. Needs real root.
  */
 #include "peer.h"
 #include "stack.h"
@@ -140,7 +140,7 @@ static pid_t start(void)
 
 /* ---- its users ---- */
 
-/* What sim_connect() says to that user; "" when it succeeds. */
+/* The error of sim_connect() for that user; "" when it succeeds. */
 static int connect_as_user(struct peer *p)
 {
 	struct sim_client_options o = {
@@ -183,7 +183,7 @@ static int alice_exchanges(struct peer *p)
 	return peer_exchange(p);
 }
 
-TEST_WITH(a_member_of_the_group_may, NULL, stack_sweep)
+TEST_WITH(a_member_of_the_group_may_publish_and_receive, NULL, stack_sweep)
 {
 	struct peer *p = peer_new(), *ex = peer_new();
 	pid_t simd, pid, ex_pid;
@@ -213,7 +213,7 @@ TEST_WITH(a_member_of_the_group_may, NULL, stack_sweep)
 }
 
 /* Killed in the middle of it: simd sees that, and takes away what she has left in its directory. */
-TEST_WITH(a_member_that_is_killed, NULL, stack_sweep)
+TEST_WITH(files_of_a_killed_group_member_are_removed, NULL, stack_sweep)
 {
 	struct peer *p = peer_new();
 	struct stat st;
@@ -242,7 +242,7 @@ TEST_WITH(a_member_that_is_killed, NULL, stack_sweep)
 	peer_free(p);
 }
 
-TEST_WITH(who_may_not, NULL, stack_sweep)
+TEST_WITH(users_outside_the_group_are_refused_with_the_reason, NULL, stack_sweep)
 {
 	static const struct user bob = { BOB_UID, BOB_UID, 0 }, early_alice = { ALICE_UID, ALICE_UID, 0 },
 				 anon = { ANON_UID, ANON_UID, 0 };
@@ -274,8 +274,11 @@ static int somebody_exchanges(struct peer *p)
 	return peer_exchange(p);
 }
 
-/* The kernel alone says who may: root, who has the group lent (sudo -g, setpriv), and who has no name at all (docker run --user). */
-TEST_WITH(the_kernel_says_who_may, NULL, stack_sweep)
+/*
+ * Only the kernel's credentials decide: root, a user with the group added (sudo -g, setpriv), and a user without a name
+ * (docker run --user).
+ */
+TEST_WITH(access_follows_the_groups_known_to_the_kernel, NULL, stack_sweep)
 {
 	static const struct user may[] = { { 0, 0, 0 },
 					   { BOB_UID, BOB_UID, SIMD_UID },
@@ -356,8 +359,8 @@ static void says(const struct ctl_result *r, int code, const char *words, bool y
 		fail_msg("%d, \"%s\": %s \"%s\"", r->code, r->out, yes ? "no" : "with", words);
 }
 
-/* Somebody else's simd is not a missing one, and its memory is nobody's leftover. */
-TEST_WITH(what_an_outsider_is_told, NULL, stack_sweep)
+/* Another user's simd is not reported as missing, and its memory is not taken for leftovers. */
+TEST_WITH(a_user_outside_the_group_gets_the_reason, NULL, stack_sweep)
 {
 	pid_t simd;
 
@@ -393,7 +396,10 @@ static int alice_may_not_publish(struct peer *p)
 	return 0;
 }
 
-/* By the kernel's word for who has connected, its other groups included; the refusal says who may. */
+/*
+ * By the credentials that the kernel reports of the peer, supplementary groups included; the refusal says which users
+ * may.
+ */
 TEST_WITH(rights_go_by_user_and_group, NULL, stack_sweep)
 {
 	static const struct user alice = { ALICE_UID, ALICE_UID, SIMD_UID }, bob = { BOB_UID, BOB_UID, SIMD_UID };
@@ -428,7 +434,7 @@ static void make_bobs(uid_t owner, mode_t mode)
 	assert_int_equal(chown(BOBS, owner, owner), 0);
 }
 
-TEST_WITH(somebody_elses_directory_is_not_used, NULL, stack_sweep)
+TEST_WITH(a_directory_of_another_user_is_not_used, NULL, stack_sweep)
 {
 	struct stat st;
 	FILE *f;
@@ -477,7 +483,7 @@ static pid_t bobs_simd(void)
 	return pid;
 }
 
-TEST_WITH(a_squatter_is_in_nobodys_way, NULL, stack_sweep)
+TEST_WITH(files_placed_by_another_user_do_not_block_a_start, NULL, stack_sweep)
 {
 	char plane[64], command[128];
 	pid_t simd;
@@ -496,7 +502,7 @@ TEST_WITH(a_squatter_is_in_nobodys_way, NULL, stack_sweep)
 	snprintf(command, sizeof(command), "rm -r %s.??????", plane);
 	assert_int_equal(system(command), 0);
 	stack_stop(simd);
-	/* bob takes the next name, and his next simd finds it again, whoever is in the way then */
+	/* bob takes the next name, and his next simd finds it again, whichever name is taken then */
 	make_bobs(BOB_UID, 0700);
 	f = fopen("/tmp/out.json", "w");
 	assert_non_null(f);
@@ -533,7 +539,7 @@ static void run_alices(const char *ready_fd)
 }
 
 /* Two users, each with a simd and a program of its own: they publish side by side, and the death of one is not noticed. */
-TEST_WITH(each_user_has_one, NULL, stack_sweep)
+TEST_WITH(each_user_may_run_a_simd, NULL, stack_sweep)
 {
 	static const char *const sockets[] = { ALICES "/control", BOBS "/control" };
 	static const uid_t uids[] = { ALICE_UID, BOB_UID };
@@ -590,7 +596,7 @@ static int run_roudi(struct peer *p)
 	return 0;
 }
 
-TEST_WITH(root_uses_nobody_elses_roudi, NULL, stack_sweep)
+TEST_WITH(root_does_not_use_a_roudi_of_another_user, NULL, stack_sweep)
 {
 	static const char *const argv[] = { "simd", "--config", "/tmp/out.json", "--runtime-dir", STACK_DIR, NULL };
 	struct peer *p = peer_new();
@@ -618,7 +624,7 @@ TEST_WITH(root_uses_nobody_elses_roudi, NULL, stack_sweep)
 	peer_free(p);
 }
 
-/* ---- daemon/README.md, Trust: what iceoryx leaves to every member, and what it does not ---- */
+/* ---- daemon/README.md, Trust: rights that iceoryx leaves to every member, and those that it does not ---- */
 
 /* Bit i: the i-th can be had. */
 static int tries(struct peer *p)
@@ -660,7 +666,7 @@ static int what_is_had(pid_t simd, bool member)
 	return got;
 }
 
-TEST_WITH(what_a_member_can_reach, NULL, stack_sweep)
+TEST_WITH(a_group_member_reaches_only_the_segments_and_roudis_socket, NULL, stack_sweep)
 {
 	pid_t simd;
 

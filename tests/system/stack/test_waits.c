@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every call of the public headers that waits for at most so long waits as long as it was told to, and RouDi is replaced when it is
- * killed, whatever the wall clock does. Run plainly, the clock is left alone; wall.sh has a wait for a moment of it crash; faketime.sh
- * has it set by an hour forward and back, again and again, under all processes here (FAKETIME_TIMESTAMP_FILE, which is written here).
- * A call with a time-out that is not in the table below is a failure.
+ * Every call of the public headers that has a time-out waits for exactly that time, and RouDi is replaced when it is
+ * killed, whatever the wall clock does. Run plainly, the clock is left alone; wall.sh has a wait for a moment of it
+ * crash; faketime.sh has it set by an hour forward and back, again and again, under all processes here
+ * (FAKETIME_TIMESTAMP_FILE, which is written here). A call with a time-out that is not in the table below is a failure.
  */
 #include "peer.h"
 #include "stack.h"
@@ -23,7 +23,7 @@
 	"\"TimeSource\":\"unity\"," STACK_POOLS ",\"rigs\":[{\"name\":\"car\",\"bridges\":[" \
 	"{\"name\":\"b\",\"plugin\":\"" FAULTY "\",\"options\":{\"mode\":\"slow\",\"delay_us\":3000000}}]}]," \
 	"\"dispatch\":{\"deadline_ms\":600000}"
-#define SILENT   "/tmp/out-silent" /* a socket at which nobody answers */
+#define SILENT   "/tmp/out-silent" /* a socket without an answering server */
 #define WAIT_MS  1000
 #define WAIT_DUR (WAIT_MS * NS_PER_MS)
 #define STEP_DUR (10 * NS_PER_MS)
@@ -40,7 +40,7 @@ static struct {
 	const char *file; /* NULL: it is left alone */
 } wall;
 
-/* Whoever looks at it twice within a wait has seen it go both ways. */
+/* A reader that looks twice within a wait has seen the clock go both ways. */
 static void *set_again_and_again(void *arg)
 {
 	static const char *const offsets[] = { "+3600", "-3600" };
@@ -103,7 +103,7 @@ static struct sim_publisher *advertised(struct sim_client *c)
 
 static _Atomic bool unsettled; /* a call that returns at once is over when this is false again */
 
-/* How long the call took that was begun at since_mono_ns, against what it was told. */
+/* Checks how long the call begun at since_mono_ns took, against its time-out. */
 static int not_early(const char *call, int64_t since_mono_ns, int r)
 {
 	int64_t took = mono_now_ns() - since_mono_ns;
@@ -133,7 +133,7 @@ static void listens(int *ret_fd)
 	assert_int_equal(listen(*ret_fd, 8), 0);
 }
 
-TEST_WITH(who_connects_waits_so_long, begin, end)
+TEST_WITH(connecting_waits_as_long_as_asked, begin, end)
 {
 	struct sim_client_options o = { .size = sizeof(o), .name = "c", .socket = SILENT, .timeout_ms = WAIT_MS };
 	struct sim_host_options h = { .size = sizeof(h), .name = "h", .socket = SILENT, .timeout_ms = WAIT_MS };
@@ -147,7 +147,7 @@ TEST_WITH(who_connects_waits_so_long, begin, end)
 	close(fd);
 }
 
-TEST_WITH(who_receives_waits_so_long, begin, end)
+TEST_WITH(receiving_waits_as_long_as_asked, begin, end)
 {
 	struct sim_client *c = connected("receiver");
 	struct sim_subscriber *sub;
@@ -163,7 +163,7 @@ TEST_WITH(who_receives_waits_so_long, begin, end)
 }
 
 /* The bridge takes three seconds for each, and longer for one while it is stopped. */
-TEST_WITH(who_publishes_waits_so_long, begin, end)
+TEST_WITH(publishing_waits_as_long_as_asked, begin, end)
 {
 	static const struct sim_Ultrasonic m;
 	struct sim_client *c = connected("publisher");
@@ -203,7 +203,7 @@ static void answered(void *user, int result, const char *why, const void *respon
 	atomic_store(&unsettled, false);
 }
 
-TEST_WITH(who_calls_a_service_waits_so_long, begin, end)
+TEST_WITH(calling_a_service_waits_as_long_as_asked, begin, end)
 {
 	static const struct sim_SetBoolRequest request;
 	static const struct sim_service_options o = { .size = sizeof(o), .deadline_dur_ns = 3600 * NS_PER_S };
@@ -229,8 +229,8 @@ TEST_WITH(who_calls_a_service_waits_so_long, begin, end)
 	sim_disconnect(provider);
 }
 
-/* Nobody moves time but the driver, who comes late, and then not at all. */
-TEST_WITH(who_leads_time_waits_so_long, begin, end)
+/* Only the driver moves time, and it comes late, and then not at all. */
+TEST_WITH(controlling_time_waits_as_long_as_asked, begin, end)
 {
 	struct sim_client *engine = connected("engine"), *leader = connected("leader"), *other = connected("other");
 	struct sim_step_turn turn;
@@ -299,8 +299,8 @@ static const struct run_by {
 	{ "sim_world_step", "system-world-host" },
 };
 
-/* And is heard again by who waits meanwhile. */
-TEST_WITH(a_roudi_that_is_killed_is_replaced, begin, end)
+/* And waiting clients get its messages again. */
+TEST_WITH(a_killed_roudi_is_replaced, begin, end)
 {
 	struct peer *p = peer_new();
 	pid_t pid = peer_fork(p, peer_exchange);

@@ -84,7 +84,7 @@ static void send_to(int fd, unsigned port, const void *data, size_t len)
 	assert_int_equal(sendto(fd, data, len, 0, (struct sockaddr *)&a, sizeof(a)), len);
 }
 
-/* Adds what is there already: a socket's queue holds few datagrams. Returns how many are in list then. */
+/* Adds the waiting datagrams: a socket's queue holds few. Returns how many are in list then. */
 static unsigned collect(int fd, unsigned char *list, unsigned n, unsigned max)
 {
 	while (n < max && recv(fd, &list[n], 1, MSG_DONTWAIT) == 1)
@@ -107,7 +107,7 @@ static void set(struct net_switch *s, unsigned port, enum switch_direction d, st
 
 /* ---- UDP ---- */
 
-TEST_BOTH(udp_takes_the_delay_that_was_asked_at_least)
+TEST_BOTH(udp_is_delayed_by_at_least_the_configured_time)
 {
 	struct net_switch *s = switch_with(device, 1, 2);
 	int a = bound(s, 0, SOCK_DGRAM), b = bound(s, 1, SOCK_DGRAM);
@@ -203,13 +203,13 @@ TEST_BOTH(duplicates_and_reorder_reach_the_program)
 	switch_destroy(s);
 }
 
-TEST_BOTH(a_unicast_reaches_its_port_alone)
+TEST_BOTH(a_unicast_reaches_only_its_port)
 {
 	struct net_switch *s = switch_with(device, 1, 3);
 	int fd[3] = { bound(s, 0, SOCK_DGRAM), bound(s, 1, SOCK_DGRAM), bound(s, 2, SOCK_DGRAM) };
 	char byte;
 
-	send_to(fd[0], 1, "x", 1); /* nobody knows yet where port 1 is */
+	send_to(fd[0], 1, "x", 1); /* no port knows yet where port 1 is */
 	assert_int_equal(recv(fd[1], &byte, 1, 0), 1);
 	AWAIT(counts(s, 2).path[SWITCH_OUT].out == 1);
 	send_to(fd[1], 0, "y", 1);
@@ -228,7 +228,7 @@ TEST_BOTH(a_unicast_reaches_its_port_alone)
 	switch_destroy(s);
 }
 
-TEST_BOTH(a_broadcast_reaches_all_others)
+TEST_BOTH(a_broadcast_reaches_all_other_ports)
 {
 	struct net_switch *s = switch_with(device, 1, 3);
 	struct sockaddr_in all = address(254); /* 10.0.0.255 */
@@ -279,7 +279,7 @@ static bool arrives6(const int fd[2], const struct sockaddr_in6 *to, int *told)
 	return sends6(fd[0], to, told) && recv(fd[1], &byte, 1, MSG_DONTWAIT) == 1;
 }
 
-TEST_BOTH(ipv6_works_too)
+TEST_BOTH(ipv6_is_carried)
 {
 	struct net_switch *s = switch_with(device, 1, 2);
 	struct sockaddr_in6 a[2] = { address6(0), address6(1) };
@@ -475,7 +475,7 @@ TEST_BOTH(nothing_is_left_of_a_switch)
 	assert_int_equal(descriptors(), before);
 }
 
-TEST_BOTH(there_are_so_many_ports_and_no_more)
+TEST_BOTH(the_number_of_ports_is_bounded)
 {
 	struct net_switch *s = switch_with(device, 1, SWITCH_PORTS_MAX);
 	int a = bound(s, 0, SOCK_DGRAM), b = bound(s, SWITCH_PORTS_MAX - 1, SOCK_DGRAM);
@@ -522,7 +522,7 @@ static int without_capabilities(void)
 	return strstr(err_why(), "run the test by tests/support/ns.sh") ? 0 : 3;
 }
 
-TEST(a_machine_that_allows_no_namespaces_is_named)
+TEST(a_machine_without_namespaces_is_reported)
 {
 	assert_int_equal(in_child(without_capabilities), 0);
 }
@@ -546,7 +546,7 @@ static int without_tun(void)
 	return 0;
 }
 
-TEST(without_tap_devices_there_are_pairs)
+TEST(without_tap_devices_veth_pairs_are_used)
 {
 	int r;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim-vehicle as a step participant: this test drives time and the vehicle, and holds what it publishes in each step against
- * the circle that its orders draw.
+ * sim-vehicle as a step participant: this test drives time and the vehicle, and compares its messages in each step with
+ * the circle that its orders describe.
  */
 #include "system/simd/run.h"
 
@@ -184,7 +184,7 @@ static void circle(struct stage *s)
 
 #define IDEAL "{\"wheel_base\": 2.79, \"vehicle_model_type\": \"IDEAL_STEER_ACC_GEARED\"}"
 
-TEST(each_step_has_its_place_on_the_circle_and_the_same_again)
+TEST(each_step_is_on_the_circle_and_a_run_repeats)
 {
 	static struct stage s;
 	uint64_t first;
@@ -236,7 +236,7 @@ static uint8_t mode(struct stage *s)
 	return ret;
 }
 
-TEST(services_place_it_and_switch_who_drives)
+TEST(services_place_the_vehicle_and_switch_its_control_mode)
 {
 	struct sim_ControlModeCommandRequest q = { .mode = SIM_CONTROL_MODE_COMMAND_REQUEST_MANUAL };
 	struct sim_ControlModeCommandResponse a = { 0 };
@@ -269,7 +269,7 @@ TEST(services_place_it_and_switch_who_drives)
 	close_stage(&s);
 }
 
-TEST(orders_that_are_none_move_nothing)
+TEST(invalid_commands_move_nothing)
 {
 	static struct stage s;
 
@@ -323,7 +323,7 @@ static void expect_every(struct stage *s, int every)
 	}
 }
 
-TEST(its_frequency_is_set_while_it_runs)
+TEST(the_frequency_can_be_set_at_run_time)
 {
 	static struct stage s;
 
@@ -346,7 +346,7 @@ TEST(its_frequency_is_set_while_it_runs)
 
 /* ---- a clock that moves by itself; an invalid file ---- */
 
-TEST(a_clock_that_runs_by_itself_is_followed)
+TEST(a_free_running_clock_is_followed)
 {
 	static struct stage s;
 	const struct sim_message *m;
@@ -380,7 +380,7 @@ static int run_alone(const char *params, char *said, size_t cap)
 	return WEXITSTATUS(pclose(f));
 }
 
-TEST(parameters_that_cannot_be_end_it_with_a_sentence)
+TEST(invalid_parameters_end_the_program_with_the_reason)
 {
 	char said[2000];
 

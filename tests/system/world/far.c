@@ -35,7 +35,7 @@ uint16_t far_port(const struct far *f)
 	return ntohs(a.sin_port);
 }
 
-/* ---- what goes ---- */
+/* ---- sending ---- */
 
 static int send_all(const struct far *f, const void *data, size_t len)
 {
@@ -129,7 +129,7 @@ int far_done(struct far *f)
 	return far_say(f, FRAME_DONE, &m.base);
 }
 
-/* ---- what comes ---- */
+/* ---- receiving ---- */
 
 /* Into what tls_read() reads from. */
 static int hear(struct far *f)

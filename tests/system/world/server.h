@@ -11,8 +11,8 @@
 #define SERVER_NO_LIMIT_MS 3600000
 
 /*
- * Options for a test in which nobody is to be late: as fast as it goes, and a regulating host that a busy machine holds up keeps its place for ten times
- * five of these steps.
+ * Options for a test in which no client may be late: as fast as possible, and a regulating host delayed by a busy
+ * machine keeps its place for ten times five of these steps.
  */
 #define SERVER_NEVER_LATE "--pace", "0", "--step", "60s"
 
@@ -37,7 +37,7 @@ struct server_status {
 	uint64_t tick, hash; /* of the world */
 	unsigned connections, clients, objects;
 };
-/* What it says of itself through its control socket, --control. */
+/* Its status, read through its control socket, --control. */
 void server_status(const char *control, struct server_status *ret);
 /* Whether it tells the client of that name each tick by datagrams. */
 bool server_sends_datagrams(const char *control, const char *name);

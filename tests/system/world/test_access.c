@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim-world --config as a process: who is let in by certificate, and what is wrong with a configuration. Thread: the test's; hosts have theirs. */
+/*
+ * sim-world --config as a process: clients admitted by certificate, and invalid configurations. Thread: the test's;
+ * hosts have theirs.
+ */
 #include "support/test.h"
 
 #include <errno.h>
@@ -12,7 +15,7 @@
 static struct server server;
 static char dir[TEST_PATH_MAX], keys[TEST_PATH_MAX + 8], config[TEST_PATH_MAX + 16];
 
-/* Status of a command of the shell, and what it said. */
+/* Exit status of a shell command, and its output. */
 static int run(char said[4096], const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static int run(char said[4096], const char *fmt, ...)
 {
@@ -96,7 +99,7 @@ static bool is_drone(void *user, const struct sim_world_type *t)
 	return true;
 }
 
-TEST(a_certificate_says_who_may_do_what)
+TEST(a_certificate_grants_a_role_and_codes)
 {
 	struct sim_world *car, *eye;
 
@@ -121,7 +124,7 @@ TEST(a_certificate_says_who_may_do_what)
 	assert_int_equal(server_stop(&server), 0);
 }
 
-TEST(an_empty_list_lets_nobody_in_and_none_everybody)
+TEST(an_empty_access_list_admits_nobody_and_a_missing_one_everybody)
 {
 	struct sim_world *w;
 
@@ -150,7 +153,7 @@ static void is_wrong(const char *text, const char *why)
 
 #define TYPE(code, name, proto) "{\"code\": " code ", \"name\": \"" name "\", \"proto\": \"" proto "\"}"
 
-TEST(what_is_wrong_with_an_access_list_is_said)
+TEST(errors_in_an_access_list_are_reported)
 {
 	is_wrong("{\"acces\": []}", "acces: unknown key; did you mean access?");
 	is_wrong("{\"access\": [{\"token\": \"a\"}, {\"token\": \"b\", \"cods\": []}]}", "access[1].cods: unknown key");
@@ -164,7 +167,7 @@ TEST(what_is_wrong_with_an_access_list_is_said)
 	is_wrong("{\"access\": [{\"token\": \"a\"}", "world.json:1: ");
 }
 
-TEST(what_is_wrong_with_a_type_is_said)
+TEST(errors_in_a_type_are_reported)
 {
 	char command[4096];
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim-world as a process, and what a client, or who reads its log, cannot do to it. Thread: the test's; sim-world is a child. */
+/*
+ * sim-world as a process, and attacks by a client, or through its log, that must fail. Thread: the test's; sim-world is
+ * a child.
+ */
 #include "support/test.h"
 
 #include <arpa/inet.h>
@@ -42,7 +45,7 @@ static void lockstep(struct client *c, unsigned n)
 	}
 }
 
-/* Wants of nobody's object, each of which is answered, until the server reads no more of them. */
+/* Requests for unknown objects, each of which is answered, until the server reads no more of them. */
 static void ask_and_never_read(const struct client *c)
 {
 	static const uint8_t want[] = { 4, 0, 0, 0, 38, 0x08, 0xff, 0x01 };
@@ -54,7 +57,7 @@ static void ask_and_never_read(const struct client *c)
 		;
 }
 
-TEST(who_never_reads_keeps_its_place_for_two_seconds_more)
+TEST(a_client_that_never_reads_keeps_its_place_for_two_seconds)
 {
 	static struct client c, next;
 
@@ -95,7 +98,7 @@ static bool rested(struct pollfd *p)
 	return cpu_ns() - used < (wait_now_ms() - start_ms) * 200000;
 }
 
-TEST(without_descriptors_the_listener_rests)
+TEST(without_free_descriptors_the_listener_rests)
 {
 	static struct client c, late;
 	struct rlimit before;
@@ -108,7 +111,7 @@ TEST(without_descriptors_the_listener_rests)
 	server_says(&server, "no client can be accepted for now: Too many open files");
 	AWAIT(rested(&p)); /* a machine that stood may have put that down to it; one that spins never rests */
 	for (int i = 0; i < 120; i++)
-		assert_true(client_await(&c, 5)); /* who is there goes on */
+		assert_true(client_await(&c, 5)); /* connected clients continue */
 	assert_int_equal(prlimit(server.pid, RLIMIT_NOFILE, &before, NULL), 0);
 	client_connect_fd(&late, p.fd, &(struct client_options){ .role = SIM__WORLD__ROLE__OBSERVER, .identity = 2 });
 	assert_true(late.welcome);
@@ -117,7 +120,7 @@ TEST(without_descriptors_the_listener_rests)
 	assert_int_equal(server_stop(&server), 0);
 }
 
-/* What is no frame: a line in the log. */
+/* Bytes that are no frame: a line in the log. */
 static void send_noise(void)
 {
 	char answer[512];
@@ -129,7 +132,7 @@ static void send_noise(void)
 	close(fd);
 }
 
-TEST(who_does_not_read_the_log_holds_nothing_up)
+TEST(an_unread_log_blocks_nothing)
 {
 	static struct client c;
 

@@ -130,8 +130,11 @@ static unsigned long delayed_acks(void)
 	return n;
 }
 
-/* It has no NODELAY, so the rest of a message waits for the acknowledgement of its first byte: the server acknowledges that at once. */
-TEST(no_byte_of_a_client_waits_for_a_timer)
+/*
+ * The client has no NODELAY, so the rest of a message waits for the acknowledgement of its first byte: the server
+ * acknowledges that at once.
+ */
+TEST(forwarding_a_byte_does_not_wait_for_a_timer)
 {
 	static struct old a;
 	unsigned long before;
@@ -149,7 +152,7 @@ TEST(no_byte_of_a_client_waits_for_a_timer)
 }
 
 /* The world ticks as often as such clients want to hear of each other, unless the operator says otherwise. */
-TEST(the_step_is_a_fine_one_for_them)
+TEST(the_default_step_with_compat_clients_is_fine)
 {
 	static const struct {
 		const char *const options[7];
@@ -173,7 +176,7 @@ TEST(the_step_is_a_fine_one_for_them)
 	}
 }
 
-TEST(who_sends_something_else_is_closed_and_nobody_else)
+TEST(a_client_that_sends_another_protocol_is_the_only_one_closed)
 {
 	static struct old a, b;
 
@@ -191,7 +194,7 @@ TEST(who_sends_something_else_is_closed_and_nobody_else)
 	assert_int_equal(server_stop(&server), 0);
 }
 
-TEST(who_comes_and_goes_all_the_time_fills_no_log)
+TEST(clients_that_reconnect_all_the_time_do_not_fill_the_log)
 {
 	pid_t pid;
 
@@ -209,7 +212,7 @@ TEST(who_comes_and_goes_all_the_time_fills_no_log)
 	assert_int_equal(server_stop(&server), 0);
 }
 
-TEST(who_is_there_is_told_when_it_stops)
+TEST(connected_clients_are_notified_when_the_server_stops)
 {
 	static struct old a;
 
@@ -224,7 +227,7 @@ TEST(who_is_there_is_told_when_it_stops)
 	close(server.log);
 }
 
-/* How it ends, and what it says. */
+/* Its exit code, and its output. */
 static int refused(const char *option, const char *value, char said[1024])
 {
 	int status, out[2];
@@ -252,7 +255,7 @@ static int refused(const char *option, const char *value, char said[1024])
 	return WEXITSTATUS(status);
 }
 
-TEST(what_is_asked_wrongly_is_named)
+TEST(invalid_options_are_reported)
 {
 	char said[1024], path[] = "/tmp/fields-XXXXXX";
 	int fd = mkstemp(path);

@@ -15,7 +15,7 @@
 static struct server server;
 static char path[TEST_PATH_MAX], said[65536];
 
-/* What simctl world ... prints on both outputs, in `said`; its exit code. */
+/* Runs simctl world ...; its output of both kinds is in `said`; returns its exit code. */
 static int simctl(const char *arguments)
 {
 	char line[512];
@@ -55,13 +55,13 @@ static void come(struct client *c, const char *name, Sim__World__Role role, uint
 	assert_true(c->welcome);
 }
 
-/* With steps so long that nobody is late, however long simctl takes. */
+/* With steps so long that no client is late, however long simctl takes. */
 static void start(void)
 {
 	server_start(&server, 0, (const char *const[]){ "--pace", "0", "--step", "60s", NULL });
 }
 
-TEST_WITH(a_world_and_its_clients_are_shown, begin, NULL)
+TEST_WITH(simctl_shows_a_world_and_its_clients, begin, NULL)
 {
 	static struct client a, b;
 
@@ -92,7 +92,7 @@ TEST_WITH(a_world_and_its_clients_are_shown, begin, NULL)
 	assert_int_equal(server_stop(&server), 0);
 }
 
-TEST_WITH(top_goes_on_until_nobody_reads_it, begin, NULL)
+TEST_WITH(top_continues_until_its_reader_closes, begin, NULL)
 {
 	char line[4096];
 	FILE *f;
@@ -109,7 +109,7 @@ TEST_WITH(top_goes_on_until_nobody_reads_it, begin, NULL)
 	assert_int_equal(server_stop(&server), 0);
 }
 
-TEST_WITH(a_client_is_kicked, begin, NULL)
+TEST_WITH(simctl_kicks_a_client, begin, NULL)
 {
 	static struct client a, b;
 
@@ -135,7 +135,7 @@ TEST_WITH(a_client_is_kicked, begin, NULL)
 	assert_int_equal(server_stop(&server), 0);
 }
 
-TEST_WITH(the_socket_is_for_this_user_and_goes_with_the_server, begin, NULL)
+TEST_WITH(the_control_socket_is_private_and_ends_with_the_server, begin, NULL)
 {
 	static struct server other;
 	struct stat st;
@@ -153,7 +153,7 @@ TEST_WITH(the_socket_is_for_this_user_and_goes_with_the_server, begin, NULL)
 	assert_int_equal(stat(path, &st), -1);
 }
 
-TEST_WITH(a_socket_that_was_asked_for_must_be, begin, NULL)
+TEST_WITH(a_control_socket_that_cannot_be_created_ends_the_server, begin, NULL)
 {
 	int status;
 	pid_t pid = fork();

@@ -113,8 +113,8 @@ TEST(two_hosts_are_in_step_by_datagrams)
 	drive_two(SIM_WORLD_DATAGRAMS | SIM_WORLD_NO_THREAD);
 }
 
-/* A server without them, and one that comes after it with them. */
-TEST(a_host_takes_datagrams_where_there_are_some)
+/* A server without datagrams, and a later one with them. */
+TEST(a_host_uses_datagrams_where_the_server_has_them)
 {
 	static const char *const tcp_only[] = { "--tcp-only", NULL };
 	struct sim_world_tick t;
@@ -148,10 +148,10 @@ TEST(two_hosts_without_threads_are_in_step)
 }
 
 /*
- * With a look-ahead the world goes on while a host computes: what it then says Done to is what it knew, not what has come meanwhile, of which it has put
- * nothing.
+ * With a look-ahead the world goes on while a host computes: its Done then covers the tick that it knew, not later
+ * ones, for which it has sent nothing.
  */
-TEST(a_promise_is_of_what_the_host_knows)
+TEST(done_covers_only_the_tick_the_host_knew)
 {
 	static const int64_t step = 60000 * MS;
 	struct sim_world_options o = { .size = sizeof(o),
@@ -169,7 +169,7 @@ TEST(a_promise_is_of_what_the_host_knows)
 	assert_int_equal(sim_world_done(a), 0);
 	while (t.tick < known.tick + 5) /* as far as the promise of that and the look-ahead go */
 		assert_int_equal(sim_world_wait(b, -1, &t), 0);
-	while (info(a).tick.tick < t.tick) /* which has come here, too; nobody has asked for it */
+	while (info(a).tick.tick < t.tick) /* which has arrived here, too, though no call has waited for it */
 		;
 	put(a, 0, 1, known.time_sim_ns + 5 * step);
 	assert_int_equal(sim_world_done(a), 0);
@@ -206,7 +206,7 @@ static void hold_up(void *user, const struct sim_world_tick *t)
 	AWAIT(g->open);
 }
 
-/* The wait takes it, while its callback runs; when that has ended it is no news any more. */
+/* The wait returns the tick while its callback runs; after the callback the same tick is not returned again. */
 TEST(a_tick_is_waited_for_once)
 {
 	static const struct sim_world_events events = { .tick = hold_up };
@@ -304,7 +304,7 @@ static const struct sim_world_events watch = {
 		.lock = PTHREAD_MUTEX_INITIALIZER, .news = PTHREAD_COND_INITIALIZER \
 	}
 
-TEST(an_observer_is_told_what_happens)
+TEST(an_observer_receives_all_events)
 {
 	static struct watcher h = WATCHER;
 	struct sim_world *a, *b;
@@ -338,9 +338,9 @@ TEST(an_observer_is_told_what_happens)
 	assert_int_equal(server_stop(&server), 0);
 }
 
-/* ---- a server that goes and comes ---- */
+/* ---- a server that restarts ---- */
 
-TEST(after_the_servers_death_all_is_said_again)
+TEST(after_a_server_restart_everything_is_sent_again)
 {
 	static struct watcher h = WATCHER;
 	struct sim_world *a, *b;
@@ -369,8 +369,8 @@ TEST(after_the_servers_death_all_is_said_again)
 	assert_int_equal(server_stop(&server), 0);
 }
 
-/* It does something else for long, as a rig that is paused: it is put out once, and comes again when it is back. */
-TEST(who_is_away_comes_back_when_it_acts)
+/* The host does other work for long, as a paused rig does: it is dropped once, and connects again when it is back. */
+TEST(a_dropped_host_reconnects_when_it_acts_again)
 {
 	static const char *const usual[] = { "--pace", "0", NULL };
 	struct sim_world *a, *b;
@@ -413,7 +413,7 @@ static int connection_to_server(void)
  * The host loses its connection while the world waits for another host in the tick that this one is done with. Connected again, it sends its objects and
  * Done of that tick first and its pause last: a Done behind the pause would end it.
  */
-TEST(who_is_paused_is_so_behind_a_lost_connection)
+TEST(a_pause_survives_a_lost_connection)
 {
 	static const char stands[] = "a: paused: its time stands: it is an observer meanwhile";
 	struct sim_world *a, *holder;
@@ -424,7 +424,7 @@ TEST(who_is_paused_is_so_behind_a_lost_connection)
 	a = come("a", SIM_WORLD_REGULATING, 0, NULL, NULL);
 	fd = connection_to_server();
 	assert_int_equal(sim_world_wait(a, -1, &t), 0);
-	put(a, 0, 7, t.time_sim_ns + t.step_dur_ns); /* for what it owns the server knows it again */
+	put(a, 0, 7, t.time_sim_ns + t.step_dur_ns); /* by its objects the server recognises it */
 	assert_int_equal(sim_world_step(a, -1, &t), 0);
 	holder = come("holder", SIM_WORLD_REGULATING, 0, NULL, NULL);
 	assert_int_equal(sim_world_done(a), 0);
@@ -449,7 +449,7 @@ static bool add_x(void *user, const struct sim_world_object *o)
 	return true;
 }
 
-TEST(others_are_asked_for_at_a_time)
+TEST(objects_can_be_queried_for_a_time)
 {
 	static const uint8_t body[] = { 0x0a, 3, 'c', 'a', 'r' };
 	struct sim_world_object o = {
@@ -488,7 +488,8 @@ TEST(others_are_asked_for_at_a_time)
 	assert_int_equal(o.time_sim_ns, t.time_sim_ns + 500 * MS);
 	assert_int_equal(sim_world_find(b, id, t.time_sim_ns + 5000 * MS, &o, NULL, NULL), 0);
 	assert_int_equal(o.how, SIM_WORLD_HELD);
-	assert_int_equal(sim_world_each(b, t.time_sim_ns + 1000 * MS, add_x, &sum), 1); /* its own is not told */
+	/* its own object is not reported */
+	assert_int_equal(sim_world_each(b, t.time_sim_ns + 1000 * MS, add_x, &sum), 1);
 	assert_int_equal(sim_world_find(b, id, t.time_sim_ns, &o, NULL, NULL), 0);
 	assert_true(fabs(sum - o.position[0] - 100) < 0.01);
 	assert_int_equal(sim_world_find(b, 99, 0, &o, NULL, NULL), -ENOENT);
@@ -538,7 +539,7 @@ static void *answer_http(void *arg)
 	return NULL;
 }
 
-TEST(what_cannot_be_connected_is_said)
+TEST(connection_errors_are_reported)
 {
 	char address[32];
 	pthread_t thread;
@@ -571,7 +572,7 @@ static int connects(const void *options, void *arg)
 	return r;
 }
 
-TEST(programs_of_other_versions_are_served)
+TEST(programs_built_with_other_struct_sizes_are_served)
 {
 	struct sim_world_options o = { .size = sizeof(o), .name = "of any age", .role = SIM_WORLD_OBSERVER };
 
@@ -581,7 +582,7 @@ TEST(programs_of_other_versions_are_served)
 	assert_int_equal(server_stop(&server), 0);
 }
 
-TEST(a_full_server_says_so)
+TEST(a_full_server_refuses_with_the_reason)
 {
 	struct sim_world *a;
 
@@ -627,7 +628,7 @@ static void let_time_go(struct sim_world *holder, const char *control, unsigned 
 }
 
 #define LOOK_AT "60.0 s: " /* when all have long come, */
-#define UNTIL_S "63"       /* and nobody has gone */
+#define UNTIL_S "63"       /* and no host has left */
 
 /* Its output, read to the end. */
 static void join_convoy(const char *program, const char *number, int ret[2])
@@ -681,7 +682,7 @@ TEST(four_hosts_are_a_convoy)
 }
 
 #ifdef VEHICLE_HOST
-TEST(hosts_in_cxx_see_each_others_wheels)
+TEST(cxx_hosts_see_each_others_wheels)
 {
 	char line[256] = "", control[TEST_PATH_MAX];
 	struct sim_world *holder = hold_time(control);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim/world.h by TLS, with a real sim-world: who is let in, by either side, and that nothing is another way. Thread: the test's; hosts have theirs. */
+/*
+ * sim/world.h by TLS, with a real sim-world: admission on either side, and that there is no other way in. Thread: the
+ * test's; hosts have theirs.
+ */
 #include "support/test.h"
 
 #include <arpa/inet.h>
@@ -150,8 +153,8 @@ TEST(two_hosts_without_threads_are_in_step_by_tls)
 	two_are_in_step(SIM_WORLD_NO_THREAD);
 }
 
-/* Far more than what waits at once, to the server and back. */
-TEST(a_large_world_goes_through_it)
+/* Far more than fits into the buffers at once, to the server and back. */
+TEST(a_large_world_is_transferred_over_tls)
 {
 	struct sim_world *a, *b;
 	struct sim_world_tick t;
@@ -173,7 +176,7 @@ TEST(a_large_world_goes_through_it)
 	assert_int_equal(server_stop(&server), 0);
 }
 
-TEST(after_the_servers_death_there_is_a_new_handshake)
+TEST(after_a_server_restart_hosts_do_a_new_handshake)
 {
 	struct sim_world *a, *b;
 	struct sim_world_tick t;
@@ -197,7 +200,7 @@ TEST(after_the_servers_death_there_is_a_new_handshake)
 	assert_int_equal(server_stop(&server), 0);
 }
 
-/* ---- who is not let in ---- */
+/* ---- hosts that are not admitted ---- */
 
 static void is_refused(const char *dir, const char *name, const char *address, int error, const char *why)
 {
@@ -210,7 +213,7 @@ static void is_refused(const char *dir, const char *name, const char *address, i
 	}
 }
 
-TEST(the_server_refuses_who_shows_it_nothing_that_it_trusts)
+TEST(the_server_refuses_untrusted_certificates)
 {
 	start(0);
 	is_refused(here, NULL, server.address, -EACCES, "wants a certificate");
@@ -219,7 +222,7 @@ TEST(the_server_refuses_who_shows_it_nothing_that_it_trusts)
 	assert_int_equal(server_stop(&server), 0);
 }
 
-TEST(a_host_refuses_a_server_that_it_does_not_trust)
+TEST(a_host_refuses_an_untrusted_server)
 {
 	char address[32];
 
@@ -231,8 +234,8 @@ TEST(a_host_refuses_a_server_that_it_does_not_trust)
 	assert_int_equal(server_stop(&server), 0);
 }
 
-/* It says who it is to nobody that has not shown who it is itself. */
-TEST(there_is_no_way_back_to_plain_text)
+/* The host reveals its identity only to a server that has shown its own. */
+TEST(a_host_with_keys_never_falls_back_to_plain_text)
 {
 	struct sim_world *w;
 
@@ -248,7 +251,7 @@ TEST(there_is_no_way_back_to_plain_text)
 	assert_int_equal(server_stop(&server), 0);
 }
 
-TEST(keys_that_are_none_are_said)
+TEST(invalid_keys_are_reported)
 {
 	char address[] = "127.0.0.1:1", dir[TEST_PATH_MAX];
 
@@ -276,12 +279,12 @@ static FILE *convoy(const char *number, const char *name)
 	return f;
 }
 
-TEST(the_example_has_keys_too)
+TEST(the_example_runs_with_keys)
 {
 	char line[256] = "";
 	FILE *f[2];
 
-	/* in real time, so that who is first does not end before the other has come */
+	/* in real time, so that the first host does not end before the other has connected */
 	server_start(&server, 0, (const char *const[]){ "--keys", here, NULL });
 	f[0] = convoy("0", "alice");
 	f[1] = convoy("1", "bob");

@@ -86,7 +86,7 @@ static void check(const struct sim_message *m)
 	assert_string_equal(sim_Detected3DObject_label_in(all, m->body_size, o), "Car");
 }
 
-TEST_WITH(a_rig_is_a_host_of_a_world, NULL, stack_sweep)
+TEST_WITH(a_rig_joins_a_world_as_a_host, NULL, stack_sweep)
 {
 	const struct sim_subscriber_options so = { .size = sizeof(so), .depth = 64 };
 	struct sim_client_options co = { .size = sizeof(co), .name = "test", .socket = STACK_SOCKET };
@@ -100,7 +100,7 @@ TEST_WITH(a_rig_is_a_host_of_a_world, NULL, stack_sweep)
 	unsigned checked = 0;
 	pid_t simd;
 
-	server_start(&server, 0, (const char *const[]){ "--pace", "0", "--step", "1s", NULL }); /* nobody is late */
+	server_start(&server, 0, (const char *const[]){ "--pace", "0", "--step", "1s", NULL }); /* no host is late */
 	snprintf(
 		processes, sizeof(processes),
 		"{\"name\":\"car\",\"command\":[\"sim-vehicle\",\"--params\",\"config/rigs/vehicle/car.json\",\"--x\",\"100\","
@@ -139,7 +139,7 @@ TEST_WITH(a_rig_is_a_host_of_a_world, NULL, stack_sweep)
 
 /* ---- a pause ---- */
 
-#define TICKS_OUT 60 /* in which who keeps time waiting is out: ten times five */
+#define TICKS_OUT 60 /* after which a late client is dropped: ten times five */
 
 static struct sim_world *look_on(void)
 {
@@ -168,7 +168,10 @@ static void ego_is_there(struct sim_world *w, unsigned ticks)
 	}
 }
 
-/* Its host is an observer at once, and is not put out; its ego stays in the world; when time goes on it is in its role again. */
+/*
+ * The rig's host becomes an observer at once, and is not dropped; its ego stays in the world; when time continues it is
+ * in its role again.
+ */
 TEST_WITH(a_rig_whose_simd_is_paused_stays_in_the_world, NULL, stack_sweep)
 {
 	struct sim_world_object ego;
@@ -374,7 +377,7 @@ TEST_WITH(an_engine_may_jump_in_a_world, NULL, stack_sweep)
 	assert_int_equal(server_stop(&server), 0);
 }
 
-/* ---- what is said once ---- */
+/* ---- messages that are logged once ---- */
 
 /* For a turn of sim-join that begins later: the one that makes the first tick may have heard its ego before. */
 static void say_and_hear(struct sim_world *w, struct sim_world_tick *t, struct sim_publisher *p, bool absolute,
@@ -396,7 +399,7 @@ static void say_and_hear(struct sim_world *w, struct sim_world_tick *t, struct s
 }
 
 /* An ego that it cannot put: it tries with each message, and does not say so each time. */
-TEST_WITH(why_the_ego_is_not_in_the_world_is_said_once, NULL, stack_sweep)
+TEST_WITH(the_reason_why_an_ego_is_missing_is_reported_once, NULL, stack_sweep)
 {
 	struct sim_client_options co = { .size = sizeof(co), .name = "test", .socket = STACK_SOCKET };
 	const struct sim_publisher_options po = { .size = sizeof(po), .flags = SIM_PUB_LOCAL };
@@ -457,7 +460,7 @@ static bool count(void *user, const struct sim_world_object *o)
 }
 
 /* A constrained host looks on: SUMO keeps time. A datagram may be lost or late, and then an object is guessed at that tick: such a tick is not counted. */
-TEST_WITH(a_scenario_of_sumo_is_a_host_of_a_world, NULL, stack_sweep)
+TEST_WITH(a_sumo_scenario_joins_a_world_as_a_host, NULL, stack_sweep)
 {
 	const struct sim_world_options o = { .size = sizeof(o),
 					     .address = server.address,
@@ -488,7 +491,7 @@ TEST_WITH(a_scenario_of_sumo_is_a_host_of_a_world, NULL, stack_sweep)
 		moved += town.said && town.moving && town.sum != before.sum;
 		before = town;
 	}
-	assert_int_equal(unlink(control), 0); /* stack_stop() looks for what is left, and the server is there longer */
+	assert_int_equal(unlink(control), 0); /* stack_stop() checks for leftovers, and the server lives longer */
 	sim_world_disconnect(w);
 	stack_stop(simd);
 	assert_int_equal(server_stop(&server), 0);
@@ -524,8 +527,8 @@ static void town_stands(struct sim_world *w)
 }
 
 /*
- * Its host is an observer at once, and is not put out. When time goes on it is in its role again, and the scenario goes on where it was: the time that the
- * world had meanwhile is not made up for.
+ * The scenario's host becomes an observer at once, and is not dropped. When time continues it is in its role again, and
+ * the scenario continues where it was: the world time in between is not caught up.
  */
 TEST_WITH(a_scenario_whose_simd_is_paused_stays_in_the_world, NULL, stack_sweep)
 {

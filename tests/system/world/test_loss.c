@@ -266,14 +266,14 @@ static void begin_with(const struct row *row, const char *const options[])
 	server_start_at(&server, switch_ns(net, 0), "10.0.0.1", 0, options);
 }
 
-/* Steps so long that nobody is late: what is late on this network is not what is tested. */
+/* Steps so long that no host is late: lateness on this network is not tested. */
 static void begin(const struct row *row)
 {
 	begin_with(row, (const char *const[]){ "--pace", "0", "--step", "3s", "--section", "100", "--keys", keys,
 					       "--control", control, NULL });
 }
 
-/* What was to happen to frames has happened, and not by chance to none. */
+/* The expected faults have happened to frames, and each kind did. */
 static void was_spoilt(const struct row *row)
 {
 	struct switch_counts sum = { 0 };
@@ -424,49 +424,49 @@ static void run(const struct row *row, const struct transport *t)
 	end(pid);
 }
 
-TEST(a_tenth_lost_and_a_tenth_of_a_second_there_and_back_by_tcp)
+TEST(hosts_agree_with_10_percent_loss_and_100_ms_round_trip_over_tcp)
 {
 	run(&quick, &tcp);
 }
 
-TEST(a_twentieth_lost_by_tcp)
+TEST(hosts_agree_with_5_percent_loss_over_tcp)
 {
 	run(&usual, &tcp);
 }
 
-TEST(a_third_overtaken_by_tcp)
+TEST(hosts_agree_with_a_third_of_frames_reordered_over_tcp)
 {
 	run(&wide, &tcp);
 }
 
-TEST(frames_that_come_twice_by_tcp)
+TEST(hosts_agree_with_duplicated_frames_over_tcp)
 {
 	run(&(struct row){ 1000000, 2, 5, 2, 5, 20, 60, false }, &tcp);
 }
 
-TEST(a_network_that_parts_and_heals_by_tcp)
+TEST(hosts_agree_after_a_partition_over_tcp)
 {
 	run(&(struct row){ 1000000, 2, 5, 2, 5, 0, 60, true }, &tcp);
 }
 
-TEST(a_tenth_lost_and_a_tenth_of_a_second_there_and_back_by_udp)
+TEST(hosts_agree_with_10_percent_loss_and_100_ms_round_trip_over_udp)
 {
 	run(&quick, &udp);
 }
 
-TEST(a_third_overtaken_by_udp)
+TEST(hosts_agree_with_a_third_of_frames_reordered_over_udp)
 {
 	run(&wide, &udp);
 }
 
-TEST(a_network_that_parts_and_heals_by_udp)
+TEST(hosts_agree_after_a_partition_over_udp)
 {
 	run(&(struct row){ 1000000, 2, 5, 2, 5, 20, 60, true }, &udp);
 }
 
 /* ---- the last word ---- */
 
-#define GOES 2u /* a constrained host: nobody waits for it */
+#define GOES 2u /* a constrained host: the world does not wait for it */
 
 /* A host with one object, which goes while there are ticks that it has not read. */
 static int go(void)
@@ -509,8 +509,11 @@ static unsigned objects_there(void)
 	return s.objects;
 }
 
-/* Its Bye is lost on the way, and gets there all the same: what it owned goes at once, and not when a lost host's would. */
-TEST(a_lost_goodbye_is_said_again)
+/*
+ * The host's Bye is lost on the way, and arrives all the same: its objects are removed at once, and not after the
+ * time-out of a lost host.
+ */
+TEST(a_lost_bye_is_sent_again)
 {
 	const struct row clean = { .rate_bytes_s = 10000000 };
 	uint64_t before;
@@ -542,7 +545,7 @@ static unsigned first_row(void)
 	return n ? (unsigned)n - 1 : 0;
 }
 
-TEST(the_whole_table_by_tcp)
+TEST(hosts_agree_in_every_row_of_the_table_over_tcp)
 {
 	if (!getenv("LOSS_TABLE")) {
 		printf("with LOSS_TABLE=1, as make soak FULL=1 has it\n");
@@ -552,7 +555,7 @@ TEST(the_whole_table_by_tcp)
 		run(&soak[i], &tcp);
 }
 
-TEST(the_whole_table_by_udp)
+TEST(hosts_agree_in_every_row_of_the_table_over_udp)
 {
 	if (!getenv("LOSS_TABLE")) {
 		printf("with LOSS_TABLE=1, as make soak FULL=1 has it\n");

@@ -14,7 +14,7 @@
 static struct server server;
 static char path[TEST_PATH_MAX], said[4096];
 
-/* Exit code; what it prints on both outputs is in `said`. */
+/* Exit code; both outputs are in `said`. */
 static int world(const char *options)
 {
 	char line[512];
@@ -83,7 +83,7 @@ static int flip(off_t at)
 	return close(fd);
 }
 
-TEST(a_run_is_made_again_from_its_input_log)
+TEST(a_run_is_reproduced_from_its_input_log)
 {
 	struct stat st;
 

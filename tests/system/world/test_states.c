@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whatever a client is doing when it stops, dies, is cut off or gives a byte at a time: two honest hosts go on, the log says why it is gone, and nothing is
- * left of it. Each state with each fault. sim-world, the pair and the clients that come to harm are in namespaces with a switch between.
- * Thread: the test's and the switch's; all others are children.
+ * Whatever a client is doing when it stops, dies, is cut off or sends a byte at a time: two honest hosts continue, the
+ * log says why it is gone, and nothing of it is left. Each state with each fault. sim-world, the pair and the faulty
+ * clients are in namespaces with a switch between. Thread: the test's and the switch's; all others are children.
  */
 #include "support/test.h"
 
@@ -41,7 +41,7 @@ static struct shared {
 	_Atomic bool there;      /* it is in its state */
 	_Atomic bool slow;       /* and goes on, a byte at a time */
 	_Atomic bool over;       /* the pair may go */
-	char why[256];           /* somebody has failed */
+	char why[256];           /* the error of a failed child */
 } * shared;
 
 /* ---- how a client gets into its state ---- */
@@ -149,7 +149,7 @@ static int bye(struct far *f)
 #define SILENT \
 	"it has promised nothing for" /* where time did not wait: a newcomer, or one that comes while newcomers have cost enough */
 #define LOST "its connection is lost"
-/* Of a client that takes part: what is silent is late, and who dies is lost. */
+/* A participating client: a silent one is late, and one that dies is lost. */
 #define MEMBER \
 	{ \
 		LATE, LOST, LATE, LATE \
@@ -159,8 +159,9 @@ static const struct state {
 	const char *name; /* that it has said in Hello, if it has one */
 	int (*reach)(struct far *f);
 	enum { RAW, UNKNOWN, IN } is; /* its handshake is not done; it has said no Hello; it takes part */
-	const char *why[FAULTS];      /* in the log; NULL: nothing, who goes before it has said who it is is no news */
-	/* What it goes on with, and then zeros; not: it reads a byte at a time. */
+	/* in the log; NULL: nothing, as a client that leaves before its Hello is not logged */
+	const char *why[FAULTS];
+	/* Bytes that it sends next, and then zeros; not: it reads a byte at a time. */
 	const char *bytes;
 	size_t len;
 	int room;
@@ -320,7 +321,8 @@ static int make(void **state)
 	test_path(control, "control");
 	n = snprintf(command, sizeof(command), SIM_WORLD " --make-keys %s --name 10.0.0.1 --client alice --client bob",
 		     keys);
-	for (size_t i = 0; i < STATES; i++) /* who was late once has to earn its role again: so each is another one */
+	/* a client that was late once has to earn its role again: so each is another one */
+	for (size_t i = 0; i < STATES; i++)
 		n += snprintf(command + n, sizeof(command) - (size_t)n, " --client harm-%zu", i);
 	snprintf(command + n, sizeof(command) - (size_t)n, " >&2");
 	assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
@@ -363,7 +365,7 @@ static void goes_on(void)
 	AWAIT_ALIVE(shared->ticks >= from + ROUNDS);
 }
 
-/* Ports: the server, the pair, who comes to harm. */
+/* Ports: the server, the pair, the faulty client. */
 static pid_t begin(void)
 {
 	pid_t pid;
@@ -436,7 +438,7 @@ static void strike(pid_t pid, enum fault fault)
 	}
 }
 
-/* Who keeps time waiting is late, and who is not waited for is silent. */
+/* A client that delays time is late, and one that is not waited for is silent. */
 static void is_why(const char *said, const char *why)
 {
 	bool silent_too = !strcmp(why, LATE) && !strncmp(said, SILENT, strlen(SILENT));
@@ -462,7 +464,7 @@ static void says_why(const struct state *s, const struct struck *c, enum fault f
 		is_why(strstr(server.text, line) + strlen(line), s->why[fault]);
 }
 
-/* Who takes part is gone when this returns; others have some seconds yet. */
+/* A participant has been removed when this returns; other clients take some seconds more. */
 static void suffer(const struct state *s, enum fault fault, struct struck *ret)
 {
 	unsigned before = status().connections;
@@ -523,22 +525,22 @@ static void every_state(enum fault fault)
 	end(c, fault, honest);
 }
 
-TEST(whoever_is_stopped_keeps_nobody)
+TEST(a_client_stopped_in_any_state_blocks_no_other)
 {
 	every_state(STOPPED);
 }
 
-TEST_FULL(whoever_is_killed_keeps_nobody)
+TEST_FULL(a_client_killed_in_any_state_blocks_no_other)
 {
 	every_state(KILLED);
 }
 
-TEST(whoever_is_cut_off_keeps_nobody)
+TEST(a_client_cut_off_in_any_state_blocks_no_other)
 {
 	every_state(CUT_OFF);
 }
 
-TEST_FULL(whoever_gives_a_byte_at_a_time_keeps_nobody)
+TEST_FULL(a_client_sending_byte_by_byte_in_any_state_blocks_no_other)
 {
 	every_state(SLOW);
 }

@@ -42,7 +42,7 @@ static void round_of(struct client *c, unsigned n, unsigned t)
 		assert_true(client_await(&c[i], 5));
 }
 
-/* Both are at the newest tick: whoever came first has had heartbeats alone. */
+/* Both are at the newest tick: the first one had only heartbeats before. */
 static void level(struct client *a, const struct client *b)
 {
 	while (a->tick < b->tick)
@@ -58,7 +58,7 @@ TEST(two_clients_share_a_world)
 	server_start(&server, 0, as_fast_as_it_goes);
 	come(&c[0], SIM__WORLD__ROLE__REGULATING, 1);
 	come(&c[1], SIM__WORLD__ROLE__REGULATING, 2);
-	assert_true(client_await(&c[0], 5)); /* the first tick waits for nobody */
+	assert_true(client_await(&c[0], 5)); /* the first tick waits for no client */
 	level(&c[1], &c[0]);
 	for (unsigned t = 0; t < 300; t++)
 		round_of(c, 2, t);
@@ -87,7 +87,7 @@ static pid_t come_and_go(void)
 	}
 }
 
-TEST(who_comes_and_goes_all_the_time_fills_no_log)
+TEST(clients_that_reconnect_all_the_time_do_not_fill_the_log)
 {
 	pid_t pid;
 
@@ -100,7 +100,7 @@ TEST(who_comes_and_goes_all_the_time_fills_no_log)
 	assert_int_equal(server_stop(&server), 0);
 }
 
-TEST(time_has_a_pace_without_anybody)
+TEST(without_regulating_clients_time_is_paced)
 {
 	static struct client c;
 
@@ -127,7 +127,7 @@ static void gets_nothing(const void *noise, size_t len)
 	close(fd);
 }
 
-TEST(who_sends_noise_gets_nothing_but_a_close)
+TEST(a_client_that_sends_noise_is_only_closed)
 {
 	static const char http[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 	static struct client c;
@@ -147,7 +147,7 @@ TEST(who_sends_noise_gets_nothing_but_a_close)
 	assert_int_equal(server_stop(&server), 0);
 }
 
-TEST(who_is_there_is_told_when_it_stops)
+TEST(connected_clients_are_notified_when_the_server_stops)
 {
 	static struct client c;
 
@@ -162,7 +162,7 @@ TEST(who_is_there_is_told_when_it_stops)
 	close(server.log);
 }
 
-TEST(plain_text_is_for_this_machine)
+TEST(plain_text_is_accepted_on_loopback_only)
 {
 	static const char *const bad[] = { "0.0.0.0:0",   "192.0.2.1:0",     "localhost:0",
 					   "127.0.0.1:x", "127.0.0.1:65536", "127.0.0.1:" };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim-world with --keys as a process: who comes in by TLS, who does not, and what strangers cost. Thread: the test's; sim-world is a child. */
+/*
+ * sim-world with --keys as a process: clients that get in by TLS, those that do not, and the cost of strangers. Thread:
+ * the test's; sim-world is a child.
+ */
 #include "support/test.h"
 
 #include <arpa/inet.h>
@@ -55,7 +58,7 @@ static int make(void **state)
 }
 TEST_GROUP(make, NULL)
 
-/* Rungs are five steps long: nobody is put out because this machine is busy. */
+/* Rungs are five steps long: no client is dropped because this machine is busy. */
 static void start(void)
 {
 	server_start(&server, 0, (const char *const[]){ "--pace", "0", "--step", "2s", "--keys", here, NULL });
@@ -169,7 +172,7 @@ static void is_refused(const char *dir, const char *name, const char *why)
 	far_end(&f);
 }
 
-/* ---- the test client of the protocol, by TLS: a process of its own encrypts what it says ---- */
+/* ---- the test client of the protocol, by TLS: a process of its own encrypts its messages ---- */
 
 /* Returns how it has ended: -EPIPE as it should. */
 static ssize_t relay(struct far *f, int plain)
@@ -249,7 +252,7 @@ TEST(two_clients_share_a_world_by_tls)
 	assert_int_equal(client_hash(&c[0]), client_hash(&c[1]));
 	assert_int_equal(client_count(&c[0]), 2);
 	assert_int_equal(kill(server.pid, SIGTERM), 0);
-	for (unsigned i = 0; i < 2; i++) { /* both are told, and then it is over */
+	for (unsigned i = 0; i < 2; i++) { /* both get the reason, and then it is over */
 		while (client_await(&c[i], 1) && !c[i].bye)
 			;
 		assert_int_equal(c[i].reason, SIM__WORLD__BYE__REASON__STOPPED);
@@ -261,9 +264,9 @@ TEST(two_clients_share_a_world_by_tls)
 	close(server.log);
 }
 
-/* ---- who does not come in ---- */
+/* ---- clients that are not admitted ---- */
 
-TEST(without_a_certificate_of_the_authority_nobody_comes_in)
+TEST(clients_without_a_trusted_certificate_are_refused)
 {
 	char said[8192], mixed[TEST_PATH_MAX];
 
@@ -283,7 +286,7 @@ TEST(without_a_certificate_of_the_authority_nobody_comes_in)
 	assert_int_equal(server_stop(&server), 0);
 }
 
-TEST(openssl_comes_in_by_tls_1_3_alone)
+TEST(openssl_connects_with_tls_1_3_only)
 {
 	char said[8192];
 
@@ -311,7 +314,7 @@ static bool is_closed(int fd)
 	return r == 0 || (r < 0 && errno == ECONNRESET);
 }
 
-TEST(noise_and_plain_text_get_nothing_but_a_close)
+TEST(noise_and_plain_text_are_only_closed)
 {
 	uint8_t noise[1024];
 	int fd;
@@ -332,8 +335,8 @@ TEST(noise_and_plain_text_get_nothing_but_a_close)
 	assert_int_equal(server_stop(&server), 0);
 }
 
-/* More of them than the bound: who went away is none, nor is who came in. */
-TEST(who_is_known_or_gone_is_no_stranger)
+/* More of them than the bound: connections that were closed or accepted do not count. */
+TEST(accepted_and_closed_connections_do_not_count_as_strangers)
 {
 	start();
 	for (unsigned i = 0; i < 300; i++) {
@@ -349,7 +352,7 @@ TEST(who_is_known_or_gone_is_no_stranger)
 
 /* ---- options ---- */
 
-TEST(with_keys_it_listens_anywhere)
+TEST(with_keys_the_server_may_listen_on_any_address)
 {
 	server_start(&server, 0, (const char *const[]){ "--pace", "0", "--keys", here, "--listen", "0.0.0.0:0", NULL });
 	server_says(&server, "listening on 0.0.0.0:");
@@ -358,7 +361,7 @@ TEST(with_keys_it_listens_anywhere)
 	assert_int_equal(server_stop(&server), 0);
 }
 
-TEST(keys_that_others_can_read_are_not_used)
+TEST(keys_readable_by_others_are_refused)
 {
 	char said[8192], dir[TEST_PATH_MAX];
 
@@ -371,7 +374,7 @@ TEST(keys_that_others_can_read_are_not_used)
 	assert_non_null(strstr(said, "ca.pem"));
 }
 
-TEST(keys_are_made_once)
+TEST(keys_are_created_once_and_never_overwritten)
 {
 	char said[8192], dir[TEST_PATH_MAX];
 

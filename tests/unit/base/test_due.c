@@ -24,7 +24,7 @@ static struct due *first_by_search(void)
 	return best;
 }
 
-TEST(the_earliest_is_first_whatever_comes_and_goes)
+TEST(the_earliest_item_is_first_after_any_changes)
 {
 	struct rnd rnd;
 

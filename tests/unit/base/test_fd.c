@@ -113,7 +113,7 @@ TEST(a_page_that_can_shrink_is_refused)
 	fd_close(file[1]);
 }
 
-TEST(descriptors_travel_and_excess_is_closed)
+TEST(descriptors_are_passed_and_excess_ones_closed)
 {
 	int sock[2], fds[FD_PASS_MAX], many[FD_PASS_MAX + 1], before, after;
 	unsigned n;
@@ -149,8 +149,8 @@ TEST(descriptors_travel_and_excess_is_closed)
 	fd_close(sock[1]);
 }
 
-/* The kernel cuts what no longer fits into this process: that is not the peer's fault. */
-TEST(descriptors_that_do_not_fit_are_named)
+/* The kernel truncates the descriptors that do not fit into this process: that is not the peer's fault. */
+TEST(too_many_descriptors_are_reported)
 {
 	int sock[2], fds[FD_PASS_MAX], many[3], top;
 	struct rlimit old, few;
@@ -181,8 +181,8 @@ TEST(descriptors_that_do_not_fit_are_named)
 	fd_close(sock[1]);
 }
 
-/* With room for none they never come to be: not even the sender's own end is kept open. */
-TEST(descriptors_are_dropped_where_there_is_room_for_none)
+/* Without room for any they are never created: not even the sender's own end stays open. */
+TEST(without_room_for_descriptors_they_are_dropped)
 {
 	int sock[2], fds[1], next;
 	unsigned n;
@@ -200,7 +200,7 @@ TEST(descriptors_are_dropped_where_there_is_room_for_none)
 	fd_close(sock[1]);
 }
 
-TEST(a_packet_pair_keeps_the_bounds_of_packets)
+TEST(a_packet_pair_keeps_packet_boundaries)
 {
 	char buf[8];
 	int fds[2];
@@ -216,7 +216,7 @@ TEST(a_packet_pair_keeps_the_bounds_of_packets)
 	fd_close(fds[1]);
 }
 
-TEST(a_pidfd_tells_the_end)
+TEST(a_pidfd_signals_the_end_of_its_process)
 {
 	int pidfd;
 	pid_t pid = fork();
@@ -236,7 +236,7 @@ TEST(a_pidfd_tells_the_end)
 	assert_true(fd_pidfd_open(-1) < 0);
 }
 
-TEST(a_number_may_be_another_process_by_now)
+TEST(a_reused_pid_is_detected)
 {
 	int64_t before = mono_now_ns() - NS_PER_S; /* start times are in clock ticks */
 	pid_t pid = fork();
@@ -256,7 +256,7 @@ TEST(a_number_may_be_another_process_by_now)
 	fd_close(pidfd);
 }
 
-TEST(a_stat_file_is_read_behind_any_name)
+TEST(a_stat_file_is_read_with_any_process_name)
 {
 	char path[64], letter = 0;
 
@@ -269,7 +269,7 @@ TEST(a_stat_file_is_read_behind_any_name)
 	assert_int_equal(fd_stat_field("/proc/0/stat", 4, NULL), -1);
 }
 
-TEST(who_connected_counts_not_who_has_the_socket)
+TEST(the_peer_pidfd_is_that_of_the_process_which_connected)
 {
 	int way[2], pair[2], sock, pidfd;
 	unsigned n;
@@ -306,7 +306,7 @@ TEST(who_connected_counts_not_who_has_the_socket)
 	fd_close(way[1]);
 }
 
-TEST(a_lock_tells_whose_it_is)
+TEST(a_lock_names_its_owner)
 {
 	char path[TEST_PATH_MAX];
 	int fd = open(test_path(path, "lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -363,7 +363,7 @@ TEST(a_relative_path_is_made_absolute)
 	mem_free(full);
 }
 
-TEST(a_dead_socket_is_replaced_a_live_one_is_not)
+TEST(a_stale_socket_is_replaced_and_a_live_one_is_not)
 {
 	char path[TEST_PATH_MAX];
 	struct ucred cred;
@@ -394,7 +394,7 @@ TEST(a_dead_socket_is_replaced_a_live_one_is_not)
 	unlink(path);
 }
 
-TEST(what_is_no_socket_is_named)
+TEST(a_path_that_is_not_a_socket_is_named)
 {
 	static const char *const paths[][2] = { { "", "is a directory, not a socket" },
 						{ "file", "is a plain file, not a socket" },
@@ -439,7 +439,7 @@ TEST(long_and_relative_paths_work)
 	rmdir(deep);
 }
 
-TEST(files_are_bounded_and_replaced_whole)
+TEST(files_are_bounded_and_replaced_atomically)
 {
 	char path[TEST_PATH_MAX], dir[TEST_PATH_MAX], *text = NULL;
 	struct stat st;
@@ -503,7 +503,7 @@ TEST(large_files_read_whole)
 	mem_free(big);
 }
 
-TEST(descriptors_close_without_losing_errno)
+TEST(closing_descriptors_keeps_errno)
 {
 	int fd = open("/dev/null", O_RDONLY);
 

@@ -43,7 +43,7 @@ TEST(quantiles_are_within_their_bucket)
 	assert_int_equal(s.max_dur_ns, INT64_MAX);
 	assert_int_equal(s.count, 5002);
 }
-/* What lies a million values back counts half, what lies two back a quarter. */
+/* A value a million values ago has half the weight, one two million values ago a quarter. */
 TEST(recent_values_outweigh_old_ones)
 {
 	static struct histogram h;
@@ -59,7 +59,7 @@ TEST(recent_values_outweigh_old_ones)
 	assert_int_equal(h.total, 500001);
 }
 
-TEST(a_merged_one_has_what_both_have)
+TEST(a_merged_histogram_has_the_quantiles_of_both)
 {
 	static struct histogram a, b, both;
 
@@ -74,7 +74,7 @@ TEST(a_merged_one_has_what_both_have)
 }
 
 /* Its buckets are enough to make another one of the same quantiles: what travels over a socket. */
-TEST(buckets_carry_it)
+TEST(a_histogram_can_be_rebuilt_from_its_buckets)
 {
 	static struct histogram a, b;
 	struct rnd rnd;

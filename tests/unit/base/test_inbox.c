@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inbox.h: what several threads put in comes out once, in each one's order. Thread: a reader and the senders. */
+/*
+ * inbox.h: items put in by several threads are taken out once, in each thread's order. Thread: a reader and the
+ * senders.
+ */
 #include "tests/support/test.h"
 
 #include "inbox.h"
@@ -47,7 +50,7 @@ TEST(inbox_keeps_each_senders_order)
 	assert_true(inbox_empty(&box));
 }
 
-TEST(inbox_tells_the_first_that_it_was_empty)
+TEST(an_inbox_reports_the_put_that_made_it_non_empty)
 {
 	struct number a = { .n = 1 }, b = { .n = 2 };
 

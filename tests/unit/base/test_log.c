@@ -97,7 +97,7 @@ TEST_WITH(a_bad_spec_changes_nothing, setup, NULL)
 	assert_false(log_on(&log_topic_here, LOG_LEVEL_INFO));
 }
 
-TEST_WITH(errno_is_kept, setup, NULL)
+TEST_WITH(logging_keeps_errno, setup, NULL)
 {
 	errno = ENOENT;
 	log_error("x");
@@ -112,7 +112,7 @@ static void wait_for_a_reader(void *user, enum log_level level, const char *topi
 	pthread_mutex_unlock(user);
 }
 
-TEST_WITH(a_ring_whose_handler_waits_is_not_waited_for, setup, NULL)
+TEST_WITH(a_blocked_log_handler_does_not_block_the_producers, setup, NULL)
 {
 	pthread_mutex_t nobody_reads = PTHREAD_MUTEX_INITIALIZER;
 	struct log_ring *ring;
@@ -174,7 +174,7 @@ static void *produce(void *arg)
 	return NULL;
 }
 
-TEST_WITH(many_producers_lose_only_what_is_counted, setup, NULL)
+TEST_WITH(many_producers_lose_only_counted_lines, setup, NULL)
 {
 	struct producer p[4];
 	pthread_t t[4];
@@ -197,7 +197,7 @@ TEST_WITH(many_producers_lose_only_what_is_counted, setup, NULL)
 	log_ring_destroy(ring);
 }
 
-TEST_WITH(repeats_are_held_back_and_told, setup, NULL)
+TEST_WITH(repeated_lines_are_suppressed_and_counted, setup, NULL)
 {
 	struct log_limit limit = LOG_LIMIT(NS_PER_S, 2);
 

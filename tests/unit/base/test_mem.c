@@ -42,7 +42,7 @@ TEST(list_keeps_order)
 	assert_int_equal(list_count(&head), 0);
 }
 
-TEST(bitmap_goes_through_what_is_in_it)
+TEST(a_bitmap_iterates_over_its_set_bits)
 {
 	static const uint32_t in[] = { 0, 1, 63, 64, 127, 129 };
 	uint64_t set[BITMAP_WORDS(130)] = { 0 };
@@ -61,7 +61,7 @@ TEST(bitmap_goes_through_what_is_in_it)
 	assert_int_equal(bitmap_next(set, 130, 130), 130);
 }
 
-TEST(bitmap_finds_the_lowest_that_is_free)
+TEST(a_bitmap_finds_its_lowest_free_bit)
 {
 	uint64_t set[BITMAP_WORDS(130)] = { 0 };
 
@@ -80,7 +80,7 @@ TEST(bitmap_finds_the_lowest_that_is_free)
 	assert_int_equal(bitmap_first_clear(set, 127), 127); /* what lies behind the end does not count */
 }
 
-TEST(mem_counts_and_fails)
+TEST(mem_counts_and_injects_failures)
 {
 	struct mem_stats before, during, after;
 	char *s, *t;
@@ -113,7 +113,7 @@ TEST(mem_counts_and_fails)
 	assert_null(mem_strdup(NULL));
 }
 
-TEST(err_builds_sentences)
+TEST(err_builds_messages)
 {
 	errno = EAGAIN;
 	assert_int_equal(err_set(-ENOENT, "%s: no such channel", "/x"), -ENOENT);
@@ -132,7 +132,7 @@ TEST(err_builds_sentences)
 	assert_string_equal(err_text(-12345), "unknown error");
 }
 
-TEST(err_cuts_what_is_too_long)
+TEST(err_truncates_long_messages)
 {
 	char big[2 * ERR_WHY_MAX];
 

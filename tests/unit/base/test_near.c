@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* near.h: what is like a word, and what is not. Thread: one. */
+/* near.h: words that are similar, and words that are not. Thread: one. */
 #include "tests/support/test.h"
 
 #include "near.h"
@@ -16,7 +16,7 @@ static const char *found(const char *word, bool paths, const char *const *candid
 	return n.found ? n.found : "";
 }
 
-TEST(words_are_near_by_letters)
+TEST(similar_words_are_found_by_edit_distance)
 {
 	static const char *const words[] = { "", "simulation", "system", "unity", NULL };
 
@@ -26,7 +26,7 @@ TEST(words_are_near_by_letters)
 	assert_string_equal(found("ab", false, words), ""); /* two letters more than nothing */
 }
 
-TEST(of_names_with_parts_the_last_one_counts)
+TEST(of_names_with_parts_the_last_part_counts)
 {
 	static const char *const channels[] = { "/clock", "/car/lidar/top", "/car/imu", "/tf", "/x/", NULL };
 	static const char *const types[] = { "sim/Int8", "sim/Imu", "sim/PointCloud", "own/Image", "sim/Image", NULL };
@@ -50,7 +50,7 @@ TEST(of_names_with_parts_the_last_one_counts)
 	}
 }
 
-TEST(a_sentence_has_it_or_something_else)
+TEST(the_suggestion_is_a_sentence_or_the_fallback)
 {
 	struct near n = { .word = "a", .found = "b" };
 	char buf[NEAR_TEXT_MAX], longer[2 * NEAR_TEXT_MAX] = "";

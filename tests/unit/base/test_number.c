@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* number.h: what is a number and what is none. Durations and sizes, too. Thread: one. */
+/* number.h: valid and invalid numbers, durations and sizes. Thread: one. */
 #include "tests/support/test.h"
 
 #include "err.h"
@@ -20,7 +20,7 @@ struct row {
 	int64_t v;
 };
 
-TEST(whole_numbers_without_a_sign)
+TEST(unsigned_integers_are_parsed)
 {
 	static const struct row rows[] = {
 		{ "0", NUMBER_DEC, 0, 0 },
@@ -67,7 +67,7 @@ TEST(whole_numbers_without_a_sign)
 	}
 }
 
-TEST(whole_numbers_with_a_sign)
+TEST(signed_integers_are_parsed)
 {
 	static const struct row rows[] = {
 		{ "-9223372036854775808", NUMBER_DEC, 0, INT64_MIN },
@@ -95,7 +95,7 @@ TEST(whole_numbers_with_a_sign)
 	}
 }
 
-TEST(a_range_has_both_its_ends)
+TEST(a_range_includes_both_ends)
 {
 	int64_t i = 77;
 	uint64_t u = 77;
@@ -110,7 +110,7 @@ TEST(a_range_has_both_its_ends)
 	assert_int_equal(u, 65535);
 }
 
-TEST(what_is_taken_ends_where_the_number_does)
+TEST(number_take_stops_behind_the_number)
 {
 	const char *s = "12,-3;4.5e1e2", *none = "x1";
 	uint64_t u;
@@ -132,7 +132,7 @@ TEST(what_is_taken_ends_where_the_number_does)
 	assert_string_equal(none, "x1");
 }
 
-TEST(real_numbers_are_finite)
+TEST(real_numbers_must_be_finite)
 {
 	static const struct {
 		const char *text;
@@ -201,7 +201,7 @@ TEST(no_locale_changes_a_number)
 	freelocale(comma);
 }
 
-TEST(several_have_commas_between)
+TEST(lists_of_numbers_have_commas_between)
 {
 	double v[3] = { 0 };
 
@@ -236,7 +236,7 @@ TEST(a_hash_has_16_digits)
 	assert_true(v == UINT64_C(0xfedcba9876543210));
 }
 
-TEST(durations_parse_exactly)
+TEST(durations_are_parsed_exactly)
 {
 	static const struct {
 		const char *text;
@@ -285,7 +285,7 @@ TEST(durations_parse_exactly)
 	assert_string_equal(err_why(), "\"-5ms\" is not a duration: it is below zero");
 }
 
-TEST(sizes_parse)
+TEST(sizes_are_parsed)
 {
 	int64_t v;
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* printable.h: what is kept of foreign text, what is escaped, and that every sentence and every line of the log went through it. */
+/*
+ * printable.h: the parts of foreign text that are kept and those that are escaped, and that every error text and every
+ * log line is passed through it.
+ */
 #include "tests/support/test.h"
 
 #include "err.h"
@@ -35,7 +38,7 @@ static const struct {
 	{ BYTES(""), "", "" },
 };
 
-TEST(what_drives_a_terminal_is_escaped)
+TEST(control_characters_are_escaped)
 {
 	char buf[256], again[256];
 
@@ -52,7 +55,7 @@ TEST(what_drives_a_terminal_is_escaped)
 }
 
 /* Each byte in each place of a text that is plain otherwise. */
-TEST(no_byte_is_overlooked)
+TEST(every_byte_value_is_handled)
 {
 	char text[24];
 
@@ -65,7 +68,7 @@ TEST(no_byte_is_overlooked)
 	}
 }
 
-TEST(what_is_not_utf8_is_found_and_mended)
+TEST(invalid_utf8_is_detected_and_repaired)
 {
 	char bad[] = "a\xff\xc3\xa9\xc0\x80\xe2\x82", good[] = "driving \xc3\xa9\xe2\x82\xac\n";
 
@@ -79,7 +82,7 @@ TEST(what_is_not_utf8_is_found_and_mended)
 	assert_true(utf8_is(bad, strlen(bad)));
 }
 
-TEST(it_is_cut_between_characters)
+TEST(text_is_cut_between_characters)
 {
 	char buf[8];
 
@@ -103,7 +106,7 @@ static void keep(void *user, enum log_level level, const char *topic, const char
 LOG_TOPIC("test");
 
 /* A name from outside cannot end the line and begin one of its own. */
-TEST(sentences_and_lines_of_the_log_are_fit)
+TEST(error_texts_and_log_lines_are_printable)
 {
 	json_t *j;
 

@@ -28,7 +28,7 @@ static const char *f32(float v)
 	return text;
 }
 
-TEST(as_ecmascript_writes_them)
+TEST(numbers_are_written_as_in_ecmascript)
 {
 	static const struct {
 		double v;
@@ -118,7 +118,7 @@ static void check_f32(float v)
 		fail_msg("%.9g became %s: %s is shorter", (double)v, f32(v), other);
 }
 
-TEST(every_power_of_two_and_its_neighbours)
+TEST(every_power_of_two_and_its_neighbours_read_back)
 {
 	for (int e = -1074; e < 1024; e++)
 		for (int k = -2; k <= 2; k++) {
@@ -138,7 +138,7 @@ TEST(every_power_of_two_and_its_neighbours)
 	}
 }
 
-TEST(many_at_random)
+TEST(random_numbers_read_back)
 {
 	uint64_t seed = test_seed(3);
 
@@ -159,7 +159,7 @@ TEST(many_at_random)
 	}
 }
 
-TEST(whole_numbers)
+TEST(whole_numbers_are_written_exactly)
 {
 	char text[SHORTEST_MAX], want[32];
 	uint64_t v = 1;
@@ -234,7 +234,7 @@ static float random_float(uint64_t r)
 	}
 }
 
-TEST(arrays_are_as_each_by_itself)
+TEST(numbers_in_arrays_are_written_as_single_ones)
 {
 	uint64_t seed = test_seed(5);
 	float f[40];
@@ -256,8 +256,8 @@ TEST(arrays_are_as_each_by_itself)
 	}
 }
 
-/* Every exponent of what is done with doubles, at both of its ends: powers of two have a neighbour that is closer. */
-TEST(floats_at_the_edges_of_exponents)
+/* Every exponent of doubles, at both of its ends: powers of two have a neighbour that is closer. */
+TEST(floats_at_the_edges_of_exponents_read_back)
 {
 	float f[8];
 
@@ -340,7 +340,7 @@ static unsigned __int128 upper(const struct big *b)
 }
 
 /* 10^-k is rounded up when its product with 10^k is just above a power of two, and that of the next smaller number is not. */
-TEST(the_table_of_powers)
+TEST(the_table_of_powers_is_exact)
 {
 	struct big b = { { 1 } }, above, below;
 

@@ -16,7 +16,7 @@ static int taken(const void *given, void *arg)
 	return SIZED_TAKE((struct own *)arg, given, "channel %s: the options", "/a");
 }
 
-TEST(every_size_is_taken_or_refused)
+TEST(every_struct_size_is_accepted_or_refused)
 {
 	struct own own, o = { .size = sizeof(o), .depth = 7 };
 
@@ -25,7 +25,7 @@ TEST(every_size_is_taken_or_refused)
 	assert_int_equal(own.size, sizeof(own));
 }
 
-TEST(what_an_older_program_lacks_is_0)
+TEST(members_that_an_older_program_lacks_are_0)
 {
 	struct own own, o = { .size = 16, .depth = 7, .name = "not of that program" };
 
@@ -38,7 +38,7 @@ TEST(what_an_older_program_lacks_is_0)
 	assert_int_equal(own.size, sizeof(own));
 }
 
-TEST(who_is_refused_learns_of_both_sizes)
+TEST(the_refusal_names_both_sizes)
 {
 	struct {
 		struct own o;

@@ -23,7 +23,7 @@ static struct pair *put(struct table *t, uint64_t key, uint32_t value, int expec
 	return e;
 }
 
-TEST(what_was_added_is_found)
+TEST(added_entries_are_found)
 {
 	struct table t = TABLE_OF(struct pair, key);
 	uint64_t key = 0;
@@ -49,7 +49,7 @@ TEST(what_was_added_is_found)
 	table_finish(&t);
 }
 
-/* What is made is zeros behind its key, also where something was before. */
+/* A new entry is zero behind its key, also where an old one was before. */
 TEST(a_new_entry_is_zeros)
 {
 	struct table t = TABLE_OF(struct pair, key);
@@ -65,7 +65,7 @@ TEST(a_new_entry_is_zeros)
 	table_finish(&t);
 }
 
-TEST(what_is_reserved_neither_fails_nor_moves)
+TEST(reserved_entries_neither_fail_nor_move)
 {
 	struct table t = TABLE_OF(struct pair, key);
 	struct pair *first;
@@ -81,7 +81,7 @@ TEST(what_is_reserved_neither_fails_nor_moves)
 	table_finish(&t);
 }
 
-TEST(without_memory_nothing_changes)
+TEST(a_failed_allocation_changes_nothing)
 {
 	struct table t = TABLE_OF(struct pair, key);
 	uint64_t key = 12;
@@ -121,7 +121,7 @@ static uint64_t hash_text(const void *key)
 	return strlen(*(const char *const *)key); /* bad on purpose */
 }
 
-TEST(keys_may_be_texts)
+TEST(keys_may_be_strings)
 {
 	struct table t = {
 		.entry = sizeof(struct word), .key = sizeof(const char *), .same = same_text, .hash = hash_text
@@ -193,7 +193,7 @@ static void check_walk(const struct table *t, const struct model *m)
 	assert_int_equal(t->n, m->n);
 }
 
-/* All that `goes` says is taken out while walking. */
+/* Removes all items selected by `goes` while walking. */
 static void remove_some(struct table *t, struct model *m, uint32_t of)
 {
 	struct small *e;
@@ -236,7 +236,7 @@ static void step(struct table *t, struct model *m, struct rnd *rnd, uint32_t key
 	}
 }
 
-TEST(it_is_what_an_array_is)
+TEST(a_table_behaves_like_an_array)
 {
 	struct rnd rnd;
 

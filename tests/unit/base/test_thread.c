@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* thread.h, futex.h: what a started thread has and the program keeps, and how threads wait. Thread: those it starts. */
+/*
+ * thread.h, futex.h: the attributes of a started thread, its effect on the program, and waiting. Thread: those it
+ * starts.
+ */
 #include "tests/support/test.h"
 
 #include "futex.h"
@@ -32,7 +35,7 @@ static bool brought_on_oneself(int sig)
 	       sig == SIGABRT;
 }
 
-TEST(thread_blocks_every_signal_that_others_send)
+TEST(a_thread_blocks_every_signal_sent_by_others)
 {
 	sigset_t before, after, theirs;
 	pthread_t t;
@@ -67,7 +70,7 @@ static void *overflow(void *arg)
 }
 
 /* A handler that asks for a stack of its own gets one in each thread. */
-TEST(a_thread_that_overflows_its_stack_comes_to_the_handler)
+TEST(a_stack_overflow_of_a_thread_reaches_the_handler)
 {
 	static char stack[65536];
 	stack_t main_stack = { .ss_sp = stack, .ss_size = sizeof(stack) };
@@ -136,7 +139,7 @@ static void *wait_for_word(void *arg)
 	return arg;
 }
 
-TEST(a_word_wakes_its_sleepers)
+TEST(a_futex_wakes_its_sleepers)
 {
 	int64_t until_mono_ns;
 	pthread_t t;
@@ -149,5 +152,5 @@ TEST(a_word_wakes_its_sleepers)
 	until_mono_ns = mono_now_ns() + 5 * NS_PER_MS;
 	while (mono_now_ns() < until_mono_ns)
 		futex_wait_until(&word, 1, until_mono_ns, FUTEX_BETWEEN_PROCESSES);
-	futex_wait(&word, 1, NS_PER_MS, FUTEX_BETWEEN_PROCESSES); /* nobody wakes it */
+	futex_wait(&word, 1, NS_PER_MS, FUTEX_BETWEEN_PROCESSES); /* without a waker */
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trust.h: what others can change is refused to root, wherever on the way they can. Needs root, who can make files of others. */
+/*
+ * trust.h: files that other users can change are refused to root, at any place of their path. Needs root, to make files
+ * of other users.
+ */
 #include "tests/support/test.h"
 
 #include "err.h"
@@ -80,7 +83,7 @@ static void refused(const char *name, const char *what, const char *why)
 		fail_msg("%s: %s", name, err_why());
 }
 
-TEST_WITH(files_of_ours_are_trusted, begin, end)
+TEST_WITH(files_of_root_are_trusted, begin, end)
 {
 	if (!root)
 		skip();
@@ -119,7 +122,7 @@ TEST_WITH(files_that_others_can_change_are_refused, begin, end)
 	unsetenv(TRUST_VARIABLE);
 }
 
-TEST_WITH(directories_on_the_way_count, begin, end)
+TEST_WITH(directories_on_the_path_are_checked, begin, end)
 {
 	if (!root)
 		skip();
@@ -130,7 +133,7 @@ TEST_WITH(directories_on_the_way_count, begin, end)
 	make_dir("theirs", 0755, OTHER);
 	make_file("theirs/f", 0644, 0, 0);
 	refused("theirs/f", in("theirs"), "belongs to another user");
-	/* as /tmp: others can write there, but not to what is ours */
+	/* as /tmp: other users can write there, but not to our files */
 	make_dir("sticky", 01777, 0);
 	make_file("sticky/ours", 0644, 0, 0);
 	make_file("sticky/theirs", 0644, OTHER, 0);
@@ -138,7 +141,7 @@ TEST_WITH(directories_on_the_way_count, begin, end)
 	refused("sticky/theirs", "it belongs to another user", "");
 }
 
-TEST_WITH(links_are_followed, begin, end)
+TEST_WITH(symbolic_links_are_followed, begin, end)
 {
 	if (!root)
 		skip();
@@ -162,8 +165,8 @@ TEST_WITH(links_are_followed, begin, end)
 	assert_int_equal(trust_check(in("loop")), -ELOOP);
 }
 
-/* Who is not root is not asked. */
-TEST_WITH(others_use_what_they_like, begin, end)
+/* The check applies to root only. */
+TEST_WITH(other_users_are_not_restricted, begin, end)
 {
 	if (!root)
 		skip();

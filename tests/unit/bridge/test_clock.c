@@ -188,7 +188,7 @@ static struct host *start(const char *plugin, const char *clock)
 
 /* ---- the tests ---- */
 
-TEST(each_tick_goes_out_in_order)
+TEST(each_tick_is_published_in_order)
 {
 	struct host *h = start(GATE, LISTED);
 	struct gate *g = gate();
@@ -211,7 +211,7 @@ TEST(each_tick_goes_out_in_order)
 	host_destroy(h);
 }
 
-TEST(the_newest_goes_after_a_stall)
+TEST(after_a_stall_only_the_newest_tick_is_published)
 {
 	struct host *h = start(GATE, LISTED);
 	struct gate *g = gate();
@@ -267,7 +267,7 @@ void sim_lane_destroy(struct sim_lane *l)
 	(void)l;
 }
 
-TEST(a_publish_that_hangs_does_not_stop_it)
+TEST(a_blocked_publish_does_not_stop_the_clock)
 {
 	static char text[32768];
 	struct host *h = start(GATE, LISTED);
@@ -296,7 +296,7 @@ TEST(a_publish_that_hangs_does_not_stop_it)
 	host_destroy(h);
 }
 
-TEST(what_fails_or_has_no_answer_is_counted)
+TEST(failed_and_unanswered_ticks_are_counted)
 {
 	struct host *h = start(GATE, LISTED);
 	struct gate *g = gate();
@@ -317,7 +317,7 @@ TEST(what_fails_or_has_no_answer_is_counted)
 	host_destroy(h);
 }
 
-TEST(goes_with_the_connection)
+TEST(ticks_are_published_only_while_connected)
 {
 	struct host *h = start(GATE, LISTED);
 	struct gate *g = gate();
@@ -342,7 +342,7 @@ TEST(goes_with_the_connection)
 	host_destroy(h);
 }
 
-TEST(a_restart_of_the_data_plane_is_waited_out)
+TEST(the_clock_continues_after_a_restart_of_the_data_plane)
 {
 	struct host *h = start(GATE, LISTED);
 	struct gate *g = gate();
@@ -370,13 +370,13 @@ static unsigned subscribes(const char *plugin, const char *clock)
 	return bus.subscribed;
 }
 
-TEST(only_who_lists_it_gets_it)
+TEST(only_bridges_that_list_the_clock_receive_it)
 {
 	assert_int_equal(subscribes(GATE, NULL), 0);
 	assert_int_equal(subscribes(GATE, "null"), 0);
 	assert_int_equal(subscribes(GATE, "{\"named\":false,\"options\":{}}"), 1);
 	assert_int_equal(subscribes(GATE, "{\"named\":true,\"options\":{}}"), 1);
-	/* what takes any type has to be told */
+	/* a plug-in that takes any type must be notified */
 	assert_int_equal(subscribes(PLUGINS "/bridge_null.so", "{\"named\":false,\"options\":{}}"), 0);
 	assert_int_equal(subscribes(PLUGINS "/bridge_null.so", "{\"named\":true,\"options\":{}}"), 1);
 	assert_int_equal(subscribes(PLUGINS "/bridge_logging.so", "{\"named\":false,\"options\":{}}"), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loading converter plug-ins: the good one, each way of being wrong, and who wins. */
+/* Loading converter plug-ins: the good one, each kind of bad one, and which of several is used. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ TEST(bad_converters_are_refused)
 	refused("NEITHER", -ELIBBAD, "neither emit nor read");
 }
 
-TEST(converters_are_found)
+TEST(converters_are_found_by_type)
 {
 	struct converters *c = NULL;
 	const struct sim_converter *one;
@@ -84,7 +84,7 @@ TEST(converters_are_found)
 	converters_unload(NULL);
 }
 
-TEST(the_first_wins)
+TEST(the_first_matching_converter_is_used)
 {
 	struct converters *c = NULL;
 	json_t *names = json_pack("[s, s]", SHELF "/converter_GOOD.so", SHELF "/converter_FAIL.so");

@@ -34,7 +34,7 @@ struct sim_lane {
 	int status;
 	bool fails; /* the next receive does */
 	bool destroyed;
-	unsigned said; /* how often sim_lane_carries() was called; what it was last */
+	unsigned said; /* how often sim_lane_carries() was called; its last arguments */
 	uint32_t said_channel;
 	int said_result;
 	char said_name[800], said_type[100];
@@ -255,7 +255,7 @@ TEST(each_message_is_answered)
 	stop(f);
 }
 
-TEST(late_answers_survive_the_end)
+TEST(late_answers_are_accepted_after_the_end)
 {
 	struct fixture *f = start("{\"mode\":\"late\",\"delay_us\":100}");
 
@@ -268,7 +268,7 @@ TEST(late_answers_survive_the_end)
 	free(f);
 }
 
-/* What is done does not wait for a conversion that is known to take long. */
+/* Completed messages do not wait for a conversion that is known to take long. */
 TEST(a_slow_channel_is_not_waited_for)
 {
 	struct fixture *f = start("{\"mode\":\"slow\",\"delay_us\":2000}");
@@ -318,7 +318,7 @@ TEST(a_closed_lane_leaves_nothing)
 }
 
 /* A plug-in of the first day of its ABI, that knows nothing of what came later. */
-TEST(a_frozen_plugin_works)
+TEST(a_plug_in_with_the_frozen_abi_works)
 {
 	struct fixture *f = start_plugin(SHELF "/bridge_FROZEN.so", "{\"greeting\":\"hi\"}");
 
@@ -378,7 +378,7 @@ TEST(unknown_option_is_refused)
 	json_decref(config);
 }
 
-TEST(inbound_needs_the_rigs_word)
+TEST(inbound_needs_the_rigs_permission)
 {
 	struct fixture *f = start("{}");
 
@@ -386,7 +386,10 @@ TEST(inbound_needs_the_rigs_word)
 	stop(f);
 }
 
-/* Who looks for subscribers while another thread publishes would be told that there are none, and the far side be left. */
+/*
+ * Otherwise a thread that looks for subscribers while another one publishes would find none, and the bridge would
+ * unsubscribe from the far side.
+ */
 TEST(a_loan_is_published_by_one_thread_at_a_time)
 {
 	struct fixture *f = start("{}");
@@ -475,7 +478,7 @@ static void lose(const struct gate *g)
 }
 
 /* After pauses that double up to ten seconds; then every channel is opened again before a message passes. */
-TEST(it_connects_again_and_replays)
+TEST(a_lost_connection_is_retried_and_channels_are_opened_again)
 {
 	static const int pauses_ms[] = { 100, 200, 400, 800, 1600, 3200, 6400, 10000, 10000 };
 	struct gate *g = gate_begin(true);
@@ -499,7 +502,7 @@ TEST(it_connects_again_and_replays)
 		host_connection_step(f->host, now += pause);
 		assert_int_equal(g->connects, 2 + i);
 	}
-	/* connected, and nothing is open yet: simd is not told before it is */
+	/* connected, and nothing is open yet: simd is not notified before it is */
 	host_report(f->host);
 	assert_int_equal(f->lane.status, SIM_BRIDGE_CONNECTING);
 	assert_int_equal(g->opens, 1);
@@ -542,8 +545,8 @@ TEST(a_replay_waits_for_lanes)
 	stop(f);
 }
 
-/* Who connects again by himself is left alone; who is to be disconnected is not connected again. */
-TEST(only_who_needs_it_is_replayed)
+/* A plug-in that reconnects by itself is left alone; one that is to be disconnected is not reconnected. */
+TEST(only_plug_ins_that_do_not_reconnect_themselves_are_reconnected)
 {
 	struct gate *g = gate_begin(true);
 	struct fixture *f = connected(g);
@@ -564,8 +567,8 @@ TEST(only_who_needs_it_is_replayed)
 	stop(f);
 }
 
-/* A stop may come before the connection that simd wants: the last word is that there is none. */
-TEST(no_connection_after_the_end)
+/* A stop may come before the connection that simd requests: the stop wins. */
+TEST(no_connection_is_made_after_the_end)
 {
 	struct gate *g = gate_begin(true);
 	struct fixture *f = connected(g);
@@ -602,7 +605,7 @@ static void push_tickets(struct sim_lane *l, const struct sim_lane_ticket *ticke
 }
 
 /* In lock-step a plug-in that knows nothing of that is called in the order of the tickets, whichever lane is first. */
-TEST(an_old_plugin_publishes_in_order)
+TEST(a_plug_in_without_tickets_is_called_in_ticket_order)
 {
 	static const struct sim_lane_ticket own[] = { { 1, 0 }, { 2, 1 }, { 4, 3 }, { 5, 4 } },
 					    thirds[] = { { 3, 2 }, { 6, 5 } };
@@ -624,7 +627,7 @@ TEST(an_old_plugin_publishes_in_order)
 }
 
 /* An unreadable slot, a message of a channel that is not carried, a lane that fails: each lets the next one go. */
-TEST(every_ticket_passes)
+TEST(every_ticket_is_passed_on)
 {
 	static const struct sim_lane_ticket one[] = { { 1, 0 }, { 3, 2 }, { 5, 4 } }, two[] = { { 2, 1 }, { 4, 3 } };
 	struct sim_lane_packet p = { .event = SIM_LANE_DELIVER, .count = 2, .tickets = two };
@@ -651,7 +654,10 @@ TEST(every_ticket_passes)
 	stop(f);
 }
 
-/* simd says when, in the order of what is written; by wall time again when it says that lock-step is over. */
+/*
+ * simd sends the flush, with a ticket in the order of the messages; flushes go by wall time again when simd ends
+ * lock-step.
+ */
 TEST(a_flush_of_lock_step_has_a_ticket)
 {
 	static const struct sim_lane_ticket first = { 1, 0 }, second = { 2, 1 }, third = { 3, 2 }, last = { 4, 3 };
@@ -681,7 +687,7 @@ TEST(a_flush_of_lock_step_has_a_ticket)
 
 /* ---- channels that the plug-in refuses ---- */
 
-TEST(it_says_what_it_carries)
+TEST(the_carried_topic_and_type_are_reported)
 {
 	struct gate *g = gate_begin(true);
 	struct fixture *f = connected(g);
@@ -695,7 +701,7 @@ TEST(it_says_what_it_carries)
 }
 
 /* Behind the type, until the channel is opened again; of a channel that there is not, nothing. */
-TEST(it_says_what_came_to_light_since)
+TEST(later_remarks_about_a_channel_are_reported)
 {
 	struct gate *g = gate_begin(true);
 	struct fixture *f = connected(g);
@@ -713,7 +719,7 @@ TEST(it_says_what_came_to_light_since)
 	stop(f);
 }
 
-TEST(it_says_what_it_refuses)
+TEST(a_refused_channel_is_reported)
 {
 	struct gate *g = gate_begin(true);
 	struct fixture *f;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The log that loses nothing: whatever ends a bridge, what was written stays, and the next one has a file of its own. */
+/*
+ * The log that loses nothing: however a bridge ends, written messages stay, and the next bridge has a file of its own.
+ */
 #include "support/test.h"
 #include "support/message.h"
 
@@ -152,7 +154,7 @@ static void begin(void)
 	snprintf(stem, sizeof(stem), "%s/log", dir);
 }
 
-TEST(what_was_written_stays)
+TEST(written_messages_stay_on_a_full_disk)
 {
 	const struct sim_bridge_channel ch = { .name = "/t", .type = &sim_Ultrasonic_type };
 	const struct sim_bridge_ops *ops = load();
@@ -227,7 +229,7 @@ static off_t size_of(const char *suffix)
 	return lstat(path, &st) < 0 ? -1 : st.st_size;
 }
 
-TEST(a_restarted_one)
+TEST(a_restarted_bridge_writes_a_new_file)
 {
 	const struct sim_bridge_ops *ops = load();
 	off_t size;
@@ -270,8 +272,8 @@ static void goes_on(const struct sim_bridge_ops *ops, struct sim_bridge *b)
 	}
 }
 
-/* What was flushed is there, and its file is whole, so that zcat goes on to the next one. */
-TEST(a_killed_one)
+/* Flushed messages are there, and the file is complete, so that zcat continues with the next one. */
+TEST(a_killed_bridge_leaves_a_complete_file)
 {
 	const struct sim_bridge_ops *ops = load();
 	char command[4 * sizeof(stem)], line[256] = "";
@@ -307,7 +309,7 @@ TEST(a_killed_one)
 	assert_int_equal(rmdir(dir), 0);
 }
 
-TEST(two_at_once)
+TEST(two_bridges_at_once_write_two_files)
 {
 	const struct sim_bridge_ops *ops = load();
 	struct sim_bridge *a, *b;
@@ -336,8 +338,8 @@ static void touch(const char *suffix, const char *text)
 	fclose(f);
 }
 
-/* Names that are not ours tell nothing; what is no file is left alone. */
-TEST(what_lies_there)
+/* Files with other names do not count; a directory entry that is no regular file is left alone. */
+TEST(existing_files_are_not_overwritten)
 {
 	static const char *const names[] = { ".02.txt.gz",
 					     ".5x.txt.gz",
@@ -367,7 +369,7 @@ TEST(what_lies_there)
 	remove_file(".3.txt.gz");
 	remove_file(".4.txt.gz");
 	assert_int_equal(rmdir(dir), 0);
-	assert_int_equal(ops->create(&host, &b), 0); /* it is tried again, until somebody makes the folder */
+	assert_int_equal(ops->create(&host, &b), 0); /* it is retried, until the folder exists */
 	assert_int_equal(ops->connect(b, stem), 0);
 	assert_int_equal(status, SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED);
 	end(ops, b);
@@ -416,7 +418,7 @@ static char *image_line(const struct sim_bridge_ops *ops, const char *max, const
 	return line;
 }
 
-TEST(long_arrays_are_digests)
+TEST(long_arrays_are_written_as_digests)
 {
 	const struct sim_bridge_ops *ops = load();
 	static const char *const bad[][2] = {

@@ -92,8 +92,11 @@ TEST(lanes_write_in_order)
 	end();
 }
 
-/* What the last lane was sent is lost with it: nobody waits for that, and from the next row on all is in order again. */
-TEST(a_lane_that_fails_is_waited_for_no_more)
+/*
+ * Messages sent to the last lane are lost with it: the other lanes do not wait for them, and from the next row on all
+ * messages are in order again.
+ */
+TEST(a_failed_lane_is_not_waited_for)
 {
 	unsigned before;
 
@@ -114,8 +117,8 @@ TEST(a_lane_that_fails_is_waited_for_no_more)
 	end();
 }
 
-/* Out of the row: what it waited is known, and who need not wait does not. */
-TEST(the_time_that_it_waited_is_known)
+/* Out of the row: the time that a lane waited is known, and a lane that is next does not wait. */
+TEST(the_waiting_time_is_reported)
 {
 	struct sim_lane_ticket first = { 7, 0 }, second = { 8, 7 };
 

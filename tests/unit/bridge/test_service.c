@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Services between simbridge's host and a plug-in, over a library of the test's own that answers when the test says:
- * each call is answered once, by the library or by the end of the connection, whichever comes first.
+ * Services between simbridge's host and a plug-in, over a library of the test's own that answers on the test's command:
+ * each call is answered once, by the library or by the end of the connection, whichever is first.
  */
 #include "support/test.h"
 
@@ -25,7 +25,7 @@ static struct {
 		sim_answer_fn fn;
 		void *user;
 	} call[CALLS_MAX];
-	sim_service_fn handler; /* of what is offered; NULL: nothing is */
+	sim_service_fn handler; /* of the offered service; NULL: none */
 	void *handler_user;
 	int refuse_offer, answer;
 } lib;
@@ -158,7 +158,7 @@ static void on_request(void *user, const void *request, size_t size, struct sim_
 }
 
 /* What the far side serves is offered, answered later, and not offered to the far side again. */
-TEST(a_service_of_the_far_side)
+TEST(a_service_of_the_far_side_is_called)
 {
 	struct host *h = start("{\"call\":\"/car/far/lamp\", \"calls\":1}");
 	const struct sim_bridge_host *host = &h->services;
@@ -204,7 +204,7 @@ TEST(a_call_is_answered_once)
 	host_connect(h, "");
 	s[2] = (struct seen){ .h = h };
 	assert_int_equal(call(h, &s[2]), 0);
-	lib_answers(2, 0); /* late, of the first connection: nobody's */
+	lib_answers(2, 0); /* late, of the first connection: ignored */
 	assert_int_equal(s[2].calls, 0);
 	lib_answers(3, 0);
 	assert_int_equal(s[2].calls, 1);
@@ -214,7 +214,7 @@ TEST(a_call_is_answered_once)
 }
 
 /* The library may answer when the host is long gone. */
-TEST(answered_after_the_end)
+TEST(calls_are_answered_after_the_end)
 {
 	struct host *h = start("{}");
 	struct seen s = { 0 };
@@ -245,7 +245,7 @@ TEST(calls_are_bounded)
 	assert_int_equal(s.calls, HOST_CALLS_MAX + 1);
 }
 
-TEST(refused_by_the_library)
+TEST(a_call_may_be_refused_by_the_library)
 {
 	struct host *h = start("{}");
 	struct seen s = { 0 };
@@ -260,8 +260,11 @@ TEST(refused_by_the_library)
 	host_destroy(h);
 }
 
-/* The far side is lost and comes back: all services are announced to it again, and what it had asked before is answered. */
-TEST(a_plugin_is_told_again)
+/*
+ * The far side disconnects and reconnects: all services are announced to it again, and its earlier requests are
+ * answered.
+ */
+TEST(after_a_reconnect_services_are_announced_again)
 {
 	struct host *h = start("{}");
 	struct seen s[2] = { { 0 } };
@@ -284,8 +287,8 @@ TEST(a_plugin_is_told_again)
 	host_destroy(h);
 }
 
-/* The null bridge calls what it is told to, again and again while it is there. */
-TEST(the_plugin_is_told)
+/* The null bridge calls the configured service, again and again while it exists. */
+TEST(the_plug_in_learns_which_services_exist)
 {
 	struct host *h = start("{\"call\": \"/lamp\", \"calls\": 3}");
 

@@ -36,7 +36,7 @@ static struct host_lane *new_lane(struct host *h)
 	return l;
 }
 
-TEST(it_may_be_done_at_once)
+TEST(a_delivery_may_complete_at_once)
 {
 	struct sim_lane_result res;
 	struct host h;
@@ -52,7 +52,7 @@ TEST(it_may_be_done_at_once)
 	free(l);
 }
 
-TEST(what_is_done_at_once_stays_with_the_lanes_thread)
+TEST(tasks_completed_at_once_stay_with_the_lanes_thread)
 {
 	struct sim_lane_result res;
 	struct host h;
@@ -72,7 +72,7 @@ TEST(what_is_done_at_once_stays_with_the_lanes_thread)
 	free(l);
 }
 
-TEST(it_may_complete_later)
+TEST(a_delivery_may_complete_later)
 {
 	struct sim_lane_result res;
 	struct host h;
@@ -90,7 +90,7 @@ TEST(it_may_complete_later)
 	free(l);
 }
 
-TEST(it_may_complete_before_the_return)
+TEST(a_delivery_may_complete_before_publish_returns)
 {
 	struct sim_lane_result res;
 	struct host h;
@@ -105,7 +105,7 @@ TEST(it_may_complete_before_the_return)
 	free(l);
 }
 
-TEST(nonsense_is_an_error)
+TEST(an_invalid_completion_is_an_error)
 {
 	struct sim_lane_result res;
 	struct host h;

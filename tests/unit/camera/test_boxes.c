@@ -35,7 +35,7 @@ static uint32_t chance(uint32_t below)
 	return (uint32_t)rand_r(&seed) % below;
 }
 
-TEST(each_is_as_a_plain_way_finds_it)
+TEST(boxes_match_those_of_a_plain_search)
 {
 	seed = (unsigned)test_seed(5);
 
@@ -69,7 +69,7 @@ TEST(each_is_as_a_plain_way_finds_it)
 	}
 }
 
-TEST(nothing_is_in_an_empty_image)
+TEST(an_empty_image_has_no_boxes)
 {
 	memset(image, 0, sizeof(image));
 	boxes_find(&b, image, sizeof(image[0]), WIDTH, HEIGHT);
@@ -77,7 +77,7 @@ TEST(nothing_is_in_an_empty_image)
 	assert_int_equal(b.left_out, 0);
 }
 
-TEST(what_has_no_room_is_counted)
+TEST(boxes_without_room_are_counted)
 {
 	for (uint32_t y = 0, id = 1; y < HEIGHT; y++)
 		for (uint32_t x = 0; x < WIDTH; x++)
@@ -88,7 +88,7 @@ TEST(what_has_no_room_is_counted)
 }
 
 /* A pixel at the corner is a box of size 1, whose middle is half a pixel from the edges. */
-TEST(edges_count_from_the_images_own)
+TEST(box_edges_are_relative_to_the_image)
 {
 	float x, y, w, h;
 

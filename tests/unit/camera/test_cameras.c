@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file of cameras: what is left out, and what is refused. */
+/* The file of cameras: defaults, and invalid values. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ static void refuses(const char *camera, const char *says)
 		fail_msg("\"%s\" does not say \"%s\"", err_why(), says);
 }
 
-TEST(what_a_camera_leaves_out_follows)
+TEST(defaults_follow_from_the_given_keys)
 {
 	assert_int_equal(load("{\"cameras\": [{\"channel\": \"camera/left\"}]}"), 0);
 	assert_int_equal(all.n, 1);
@@ -49,7 +49,7 @@ TEST(what_a_camera_leaves_out_follows)
 	assert_true(all.at[0].rate_hz == 10);
 }
 
-TEST(each_key_is_taken)
+TEST(each_key_is_accepted)
 {
 	assert_int_equal(
 		load("{\"cameras\": [{\"channel\": \"a\"}, {\"channel\": \"b\", \"info\": \"i\", \"boxes\": \"o\", \"frame_id\": \"f\","
@@ -73,7 +73,7 @@ TEST(each_key_is_taken)
 	assert_true(c->rate_hz == 4 && c->quality == 5);
 }
 
-TEST(what_cannot_be_is_refused_with_its_place)
+TEST(invalid_cameras_are_refused_with_their_place)
 {
 	refuses("3", "cameras[0]: an object");
 	refuses("{}", "cameras[0]: no channel");

@@ -68,7 +68,7 @@ static void has_the_pixels(const struct encode_job *j)
 	(void)tjDestroy(t);
 }
 
-TEST_WITH(what_comes_back_is_the_image, make, end)
+TEST_WITH(a_decoded_jpeg_equals_the_image, make, end)
 {
 	struct encode_job j = job(), back;
 	int mine;
@@ -85,7 +85,7 @@ TEST_WITH(what_comes_back_is_the_image, make, end)
 	free(j.body);
 }
 
-TEST_WITH(they_come_back_in_order_and_no_more_than_there_is_room_for, make, end)
+TEST_WITH(jobs_return_in_order_and_are_bounded, make, end)
 {
 	struct encode_job j[ENCODE_IN_FLIGHT + 1], back;
 
@@ -104,7 +104,7 @@ TEST_WITH(they_come_back_in_order_and_no_more_than_there_is_room_for, make, end)
 		free(j[i].body);
 }
 
-TEST_WITH(what_cannot_be_is_refused, make, end)
+TEST_WITH(invalid_jobs_are_refused, make, end)
 {
 	struct encode_job j = job(), big = j;
 	struct encoder *none;
@@ -122,7 +122,7 @@ TEST_WITH(what_cannot_be_is_refused, make, end)
 	free(j.body);
 }
 
-TEST_WITH(jobs_that_nobody_takes_are_finished_first, make, NULL)
+TEST_WITH(pending_jobs_are_finished_before_the_end, make, NULL)
 {
 	struct encode_job j = job();
 

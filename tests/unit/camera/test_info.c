@@ -21,7 +21,7 @@ static const struct sim_CameraInfo *fill(const struct lens_params *p, size_t *re
 	return sim_CameraInfo_from(body, *ret);
 }
 
-TEST(the_matrices_are_those_of_ros)
+TEST(the_matrices_match_the_definition_of_ros)
 {
 	struct lens_params p = { LENS_PLUMB_BOB, 640, 480, 500, 510, 321, 239, { 0.1, -0.05, 0.01, -0.02, 0.002 } };
 	const double k[9] = { 500, 0, 321, 0, 510, 239, 0, 0, 1 }, r[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 },
@@ -69,7 +69,7 @@ TEST(a_rational_polynomial_has_eight)
 	assert_memory_equal(d, p.d, sizeof(p.d));
 }
 
-TEST(without_room_there_is_none)
+TEST(with_too_little_room_no_message_is_written)
 {
 	const struct lens_params p = lens_from_fov(LENS_PLUMB_BOB, 64, 48, 1);
 	struct lens l;

@@ -52,7 +52,7 @@ static struct lens_params lenses(unsigned i)
 	return i < sizeof(all) / sizeof(all[0]) ? all[i] : (struct lens_params){ 0 };
 }
 
-TEST(each_pixel_and_its_ray_find_each_other)
+TEST(projection_and_unprojection_are_inverse)
 {
 	for (unsigned i = 0; lenses(i).width; i++) {
 		const struct lens_params p = lenses(i);
@@ -72,8 +72,8 @@ TEST(each_pixel_and_its_ray_find_each_other)
 	}
 }
 
-/* As the formulae of OpenCV give it, reckoned by hand. */
-TEST(plumb_bob_is_as_opencv_has_it)
+/* Expected values from OpenCV's formulae, computed by hand. */
+TEST(plumb_bob_matches_opencv)
 {
 	struct lens_params p = { LENS_PLUMB_BOB, 640, 480, 500, 510, 320, 240, { 0.1, -0.05, 0.01, -0.02, 0.002 } };
 	const struct lens l = lens_of(&p);
@@ -87,7 +87,7 @@ TEST(plumb_bob_is_as_opencv_has_it)
 	is_near(px[1], 510 * y + 240, 1e-9);
 }
 
-TEST(equidistant_is_as_opencv_has_it)
+TEST(equidistant_matches_opencv)
 {
 	struct lens_params p = { LENS_EQUIDISTANT, 400, 400, 120, 120, 200, 200, { 0.02, -0.004, 0.001, -0.0001 } };
 	const struct lens l = lens_of(&p);
@@ -100,7 +100,7 @@ TEST(equidistant_is_as_opencv_has_it)
 	is_near(px[1], 120 * r + 200, 1e-9);
 }
 
-TEST(rational_polynomial_is_as_opencv_has_it)
+TEST(rational_polynomial_matches_opencv)
 {
 	struct lens_params p = { LENS_RATIONAL, 640, 480, 500,
 				 510,           320, 240, { 0.1, -0.05, 0.01, -0.02, 0.002, 0.2, -0.03, 0.004 } };
@@ -153,8 +153,8 @@ static void rays_do_not_meet(const struct lens *l, unsigned *seed)
 	}
 }
 
-/* Coefficients of all kinds: what is taken has a ray in each pixel, and each ray a pixel of its own. */
-TEST(what_is_taken_does_not_fold)
+/* Coefficients of all kinds: with an accepted lens each pixel has a ray, and each ray a pixel of its own. */
+TEST(an_accepted_lens_does_not_fold)
 {
 	unsigned seed = (unsigned)test_seed(11), taken = 0;
 
@@ -181,7 +181,7 @@ TEST(what_is_taken_does_not_fold)
 	assert_true(taken > 500);
 }
 
-TEST(the_field_of_view_is_what_was_asked_for)
+TEST(the_field_of_view_is_as_requested)
 {
 	const struct lens_params p = lens_from_fov(LENS_PLUMB_BOB, 640, 480, 90 * RAD),
 				 f = lens_from_fov(LENS_EQUIDISTANT, 640, 480, 180 * RAD);
@@ -195,7 +195,7 @@ TEST(the_field_of_view_is_what_was_asked_for)
 	is_near(atan2(ray[0], ray[2]), 90 * RAD, 1e-9);
 }
 
-TEST(what_is_behind_is_not_seen)
+TEST(points_behind_the_camera_are_not_projected)
 {
 	const struct lens_params p = lens_from_fov(LENS_PLUMB_BOB, 640, 480, 90 * RAD),
 				 f = lens_from_fov(LENS_EQUIDISTANT, 640, 640, 200 * RAD);
@@ -209,7 +209,7 @@ TEST(what_is_behind_is_not_seen)
 	assert_false(lens_project(&e, (const double[3]){ 0, 0, -1 }, px));
 }
 
-TEST(one_that_folds_back_is_refused)
+TEST(a_lens_that_folds_back_is_refused)
 {
 	struct lens_params p = lens_from_fov(LENS_PLUMB_BOB, 640, 480, 100 * RAD);
 	struct lens l;
@@ -227,7 +227,7 @@ TEST(one_that_folds_back_is_refused)
 	assert_non_null(strstr(why, "rational_polynomial folds back"));
 }
 
-TEST(one_that_sees_too_far_is_not_said_to_fold)
+TEST(a_lens_with_too_wide_a_view_gets_the_right_reason)
 {
 	struct lens_params p = lens_from_fov(LENS_PLUMB_BOB, 640, 480, 174 * RAD);
 	struct lens l;
@@ -239,7 +239,7 @@ TEST(one_that_sees_too_far_is_not_said_to_fold)
 	assert_non_null(strstr(why, "further than 180 degrees"));
 }
 
-TEST(numbers_that_are_none_are_refused)
+TEST(invalid_lens_parameters_are_refused)
 {
 	const struct lens_params good = lens_from_fov(LENS_PLUMB_BOB, 64, 48, 1);
 	struct lens_params bad[] = { good, good, good, good, good, good, good, good };
@@ -262,7 +262,7 @@ TEST(numbers_that_are_none_are_refused)
 }
 
 /* Each pixel's ray, drawn in the ideal picture, is where the table has it; and the picture has it all. */
-TEST(the_table_finds_each_pixel_in_the_picture)
+TEST(the_lookup_table_finds_each_pixel)
 {
 	for (unsigned i = 0; i < 5; i++) {
 		const struct lens_params p = lenses(i);
@@ -288,7 +288,7 @@ TEST(the_table_finds_each_pixel_in_the_picture)
 	}
 }
 
-TEST(what_a_flat_picture_cannot_have_is_refused)
+TEST(a_lens_too_wide_for_a_flat_picture_is_refused)
 {
 	const struct lens_params p = lenses(5);
 	const struct lens l = lens_of(&p);
@@ -298,7 +298,7 @@ TEST(what_a_flat_picture_cannot_have_is_refused)
 	assert_non_null(strstr(why, "75 degrees"));
 }
 
-TEST(models_have_the_names_of_camera_info)
+TEST(model_names_match_camera_info)
 {
 	enum lens_model m;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A network of SUMO as shapes, and as triangles; and files that are none. */
+/* A network of SUMO as shapes, and as triangles; and invalid files. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ static const struct net_shape *nth(enum net_kind kind, unsigned n)
 	return NULL;
 }
 
-TEST(what_can_be_seen_of_a_network_is_found)
+TEST(visible_parts_of_a_network_are_found)
 {
 	const struct net_shape *s;
 
@@ -70,7 +70,7 @@ TEST(what_can_be_seen_of_a_network_is_found)
 	net_free(&net);
 }
 
-TEST(what_is_no_network_is_refused_with_the_line)
+TEST(an_invalid_network_is_refused_with_the_line)
 {
 	refuses("", -EINVAL, "t.net.xml:1:");
 	refuses("<routes/>", -EINVAL, "<routes> instead of <net>: not a network of SUMO");
@@ -87,7 +87,7 @@ TEST(what_is_no_network_is_refused_with_the_line)
 	assert_non_null(strstr(err_why(), "/nowhere/t.net.xml"));
 }
 
-TEST(a_shape_has_no_more_points_than_it_may)
+TEST(the_points_of_a_shape_are_bounded)
 {
 	size_t n = 3 * NET_SHAPE_MAX, at = 0;
 	char *text = malloc(32 * n + 200);
@@ -141,7 +141,7 @@ TEST(surfaces_have_the_areas_of_the_network)
 	net_free(&net);
 }
 
-TEST(each_triangle_is_in_one_square_and_in_its_bounds)
+TEST(each_triangle_lies_in_one_square_and_its_bounds)
 {
 	uint32_t n = 0;
 	struct streets s;
@@ -167,7 +167,7 @@ TEST(each_triangle_is_in_one_square_and_in_its_bounds)
 }
 
 /* A corner that goes inwards, and one whose outline crosses itself. */
-TEST(outlines_of_any_kind_are_filled_and_end)
+TEST(outlines_of_any_kind_are_triangulated)
 {
 	struct streets s;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A PNG in a file: whole, or what was there before. */
+/* A PNG in a file: written completely, or the earlier file is kept. */
 #include "support/test.h"
 
 #include <dirent.h>
@@ -36,7 +36,7 @@ static unsigned files(void)
 	return n - 2;
 }
 
-TEST(it_has_the_pixels)
+TEST(the_file_has_the_pixels_of_the_picture)
 {
 	png_image image = { .version = PNG_IMAGE_VERSION };
 	uint8_t back[2][3][3];
@@ -55,7 +55,7 @@ TEST(it_has_the_pixels)
 	assert_int_equal(files(), 1);
 }
 
-TEST(another_takes_its_place)
+TEST(another_picture_replaces_the_file)
 {
 	FILE *f = fopen(path(), "w");
 
@@ -67,7 +67,7 @@ TEST(another_takes_its_place)
 	fclose(f);
 }
 
-TEST(what_cannot_be_written_leaves_nothing_behind)
+TEST(a_failed_write_leaves_no_file)
 {
 	(void)path();
 	assert_int_equal(picture_write("/nowhere/at/all.png", RGBA[0][0], 3, 2, sizeof(RGBA[0]), why, sizeof(why)),
@@ -78,7 +78,7 @@ TEST(what_cannot_be_written_leaves_nothing_behind)
 }
 
 /* A full disk, as far as a process can have one of its own. */
-TEST(no_room_leaves_the_old_file)
+TEST(a_full_disk_keeps_the_old_file)
 {
 	struct rlimit was;
 	FILE *f = fopen(path(), "w");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages as things in the map: where they stand, what they are, what is lit. */
+/* Messages as objects in the map: position, kind, and lights that are on. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static size_t objects(uint32_t n, const char *const labels[], struct sim_Detecte
 	return sim_builder_size(&b);
 }
 
-TEST(objects_stand_in_the_map_where_they_were_seen)
+TEST(objects_stand_at_their_map_positions)
 {
 	static const char *const LABELS[] = { "Car", "Car", "Pedestrian", "Dragon" };
 	struct sim_Detected3DObjects *m;
@@ -73,7 +73,7 @@ TEST(objects_stand_in_the_map_where_they_were_seen)
 	assert_string_equal(stage_label_name(LABEL_DYNAMIC), "Unknown");
 }
 
-TEST(lights_of_a_lane_hang_side_by_side_and_lamps_of_one_light_are_one)
+TEST(lights_of_a_lane_hang_side_by_side_with_their_lamps_grouped)
 {
 	static const char *const IDS[] = { "a", "a", "b" };
 	struct sim_builder b;
@@ -99,7 +99,7 @@ TEST(lights_of_a_lane_hang_side_by_side_and_lamps_of_one_light_are_one)
 	is_near(stage.things[1].at[1], 70);
 }
 
-TEST(what_a_building_keeps_the_sun_from_is_in_its_shade)
+TEST(points_hidden_from_the_sun_are_in_shade)
 {
 	const double evening[3] = { -cos(0.3), 0, sin(0.3) }, noon[3] = { 0, 0, 1 }, night[3] = { 1, 0, -0.1 };
 	char file[TEST_PATH_MAX];
@@ -132,7 +132,7 @@ TEST(what_a_building_keeps_the_sun_from_is_in_its_shade)
 	assert_non_null(strstr(err_why(), "/nowhere/b.json"));
 }
 
-TEST(a_pose_and_its_quaternion_are_the_same)
+TEST(a_pose_and_its_quaternion_agree)
 {
 	static const double ANGLES[][3] = {
 		{ 0, 0, 0 }, { 0.1, -0.2, 3.1 }, { 3.0, 0.2, 0.1 }, { 0.1, 3.0, 0.2 }, { -1.5, 0.3, -2 }

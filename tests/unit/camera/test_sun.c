@@ -21,7 +21,7 @@ static double height_deg(const double d[3])
 }
 
 /* 2024-03-20 12:07:30 UTC: the equinox was at 03:06, and the sun's noon at Greenwich then. */
-TEST(at_the_equinox_it_is_above_the_equator)
+TEST(at_the_equinox_the_sun_is_above_the_equator)
 {
 	double d[3];
 
@@ -30,7 +30,7 @@ TEST(at_the_equinox_it_is_above_the_equator)
 }
 
 /* 2024-06-20 12:01:45 UTC, Greenwich (51.48 N): 90 - 51.48 + 23.44 degrees, in the south. */
-TEST(at_the_summer_solstice_it_is_high_at_greenwich)
+TEST(at_the_summer_solstice_the_sun_is_high_at_greenwich)
 {
 	double d[3];
 
@@ -41,7 +41,7 @@ TEST(at_the_summer_solstice_it_is_high_at_greenwich)
 }
 
 /* 2024-12-21 11:58 UTC, Greenwich: 90 - 51.48 - 23.44. */
-TEST(at_the_winter_solstice_it_is_low)
+TEST(at_the_winter_solstice_the_sun_is_low)
 {
 	double d[3];
 
@@ -50,7 +50,7 @@ TEST(at_the_winter_solstice_it_is_low)
 }
 
 /* Munich, 2024-06-21: the almanac has sunrise at 03:14 UTC in the north-east, sunset at 19:17 in the north-west; the disc's middle is 0.83 below. */
-TEST(it_rises_and_sets_when_the_almanac_says)
+TEST(sunrise_and_sunset_match_the_almanac)
 {
 	double d[3];
 
@@ -62,7 +62,7 @@ TEST(it_rises_and_sets_when_the_almanac_says)
 	assert_true(d[0] < 0 && d[1] > 0);
 }
 
-TEST(it_is_of_length_1_at_all_times)
+TEST(the_sun_direction_always_has_length_1)
 {
 	for (int64_t t = -NS * 86400 * 400; t < NS * 86400 * 40000; t += NS * 86399 * 97) {
 		double d[3];
@@ -72,7 +72,7 @@ TEST(it_is_of_length_1_at_all_times)
 	}
 }
 
-TEST(light_fades_without_a_leap)
+TEST(light_fades_continuously)
 {
 	struct sun_light was, is;
 

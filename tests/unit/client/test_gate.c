@@ -41,7 +41,7 @@ static bool tick(struct run *r, int64_t d)
 	return true;
 }
 
-TEST(first_tick_fires)
+TEST(the_first_tick_fires)
 {
 	struct run r;
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is wrong with a class, an init, a type: refused with a sentence that fits; and whose function a thread is in. Thread: one. */
+/*
+ * Errors in a class, an init, a type: refused with a matching error text; and which component's function a thread is
+ * in. Thread: one.
+ */
 #include "tests/support/test.h"
 
 #include <errno.h>
@@ -38,8 +41,8 @@ static int make(const struct sim_component_class *cls, const char *channel, stru
 	return sim_component_create(h, cls, &o, ret);
 }
 
-/* Of another version, so that nothing else is where we look for it; not even its name is a pointer. */
-TEST_WITH(a_class_of_another_version_is_not_looked_into, setup, teardown)
+/* Of another version, so that no other field is at its place; not even its name is a pointer. */
+TEST_WITH(a_class_of_another_version_is_not_read, setup, teardown)
 {
 	struct sim_component_class cls = { .abi = SIM_COMPONENT_ABI + 1, .size = sizeof(cls) };
 	struct sim_component *c;
@@ -61,7 +64,7 @@ static int fails(struct sim_component *c, void *self)
 	return -ENODEV;
 }
 
-TEST_WITH(an_init_that_says_nothing_does_not_get_the_sentence_of_another_failure, setup, teardown)
+TEST_WITH(an_init_without_an_error_text_does_not_get_an_older_one, setup, teardown)
 {
 	static const struct sim_component_class cls = {
 		.abi = SIM_COMPONENT_ABI, .size = sizeof(cls), .name = "Mute", .init = fails
@@ -73,7 +76,7 @@ TEST_WITH(an_init_that_says_nothing_does_not_get_the_sentence_of_another_failure
 	assert_string_equal(sim_why(), "component c: init of class Mute failed: No such device");
 }
 
-TEST_WITH(two_definitions_of_one_type_are_told_apart, setup, teardown)
+TEST_WITH(two_definitions_of_one_type_are_distinguished, setup, teardown)
 {
 	struct sim_type other = sim_Int32_type;
 	struct sim_node_writer *w, *v;
@@ -89,7 +92,7 @@ TEST_WITH(two_definitions_of_one_type_are_told_apart, setup, teardown)
 	sim_node_destroy(n);
 }
 
-/* ---- whose function it is ---- */
+/* ---- the component of a running function ---- */
 
 static char seen[256];
 
@@ -186,7 +189,7 @@ static const struct sim_component_class outer_class = { .abi = SIM_COMPONENT_ABI
 							.init = outer_init,
 							.shutdown = outer_shutdown };
 
-TEST_WITH(callbacks_of_a_node_are_its_component_s_however_they_nest, setup, teardown)
+TEST_WITH(nested_callbacks_are_attributed_to_their_components, setup, teardown)
 {
 	struct sim_component_options io = {
 		.size = sizeof(io), .name = "behind", .n_inputs = 1, .input = { { .channel = "/x" } }

@@ -38,14 +38,14 @@ TEST_WITH(the_newest_are_seen_in_order, begin, end)
 	assert_null(cache_newest(&c, UINT32_MAX));
 }
 
-TEST_WITH(a_queue_gives_each_once, begin, end)
+TEST_WITH(a_queue_returns_each_message_once, begin, end)
 {
 	struct tuple t;
 
 	assert_false(cache_pop(&c, &t));
 	for (unsigned i = 1; i <= 5; i++) {
 		t = cache_push(&c, (struct tuple){ .m = { counted_new(i, 0) } });
-		assert_int_equal(counted_id(t.m[0]), i > 2 ? i - 2 : 0); /* what it displaces */
+		assert_int_equal(counted_id(t.m[0]), i > 2 ? i - 2 : 0); /* the message that it displaces */
 		tuple_unref(&t);
 	}
 	for (unsigned i = 4; i <= 5; i++) {
@@ -58,7 +58,7 @@ TEST_WITH(a_queue_gives_each_once, begin, end)
 	assert_int_equal(cache_count(&c), 1);
 }
 
-TEST_WITH(cleared_it_is_empty_and_goes_on, begin, end)
+TEST_WITH(a_cleared_cache_is_empty_and_usable, begin, end)
 {
 	cache_clear(&c);
 	put(1);
@@ -90,7 +90,7 @@ TEST_WITH(references_balance, begin, end)
 	tuple_unref(&t); /* it is all NULL */
 }
 
-TEST(sizes_are_bounded_and_memory_may_be_short)
+TEST(sizes_are_bounded_and_allocation_failures_reported)
 {
 	struct cache bad;
 

@@ -111,7 +111,7 @@ TEST_WITH(each_reader_has_a_history_of_its_own_depth, setup, teardown)
 }
 
 /* A depth of 0 is the default, where a blocker of Cyber would keep nothing. */
-TEST_WITH(a_depth_of_nothing_is_one, setup, teardown)
+TEST_WITH(a_depth_of_0_means_1, setup, teardown)
 {
 	struct sim_node_reader_options o = { .size = sizeof(o) };
 	struct sim_node_reader *r;
@@ -128,8 +128,8 @@ TEST_WITH(a_depth_of_nothing_is_one, setup, teardown)
 	sim_node_writer_destroy(w);
 }
 
-/* One more with each message, also where nobody reads: that is no error. */
-TEST_WITH(sequences_count_what_was_written, setup, teardown)
+/* The number rises by one with each message, also without a reader, which is no error. */
+TEST_WITH(sequence_numbers_count_written_messages, setup, teardown)
 {
 	struct sim_node_writer *w = writer_new("x"), *other = writer_new("x");
 	struct sim_node_writer_stats st;
@@ -216,7 +216,7 @@ static struct sim_component_options options(uint32_t n_inputs)
 }
 
 /* Init, then its partners, then the driver; readers that its class has no use for are ignored. */
-TEST_WITH(the_driver_s_reader_comes_last, setup, teardown)
+TEST_WITH(the_reader_of_input_0_is_created_last, setup, teardown)
 {
 	struct sim_component_options o = options(3);
 	struct sim_component *c;
@@ -244,8 +244,8 @@ TEST_WITH(two_inputs_of_one_channel_are_refused, setup, teardown)
 	sim_component_destroy(c);
 }
 
-/* What proc returns is counted, and the next message comes all the same. */
-TEST_WITH(what_proc_returns_is_counted, setup, teardown)
+/* proc's error returns are counted, and the next message is delivered all the same. */
+TEST_WITH(return_values_of_proc_are_counted, setup, teardown)
 {
 	struct sim_component_options o = options(2);
 	struct sim_node_writer *a = writer_new("a"), *b = writer_new("b");
@@ -276,7 +276,10 @@ static int proc4(struct sim_component *c, void *self, const struct sim_message *
 	return 0;
 }
 
-/* Four inputs: dropped until the last partner has come, counted at each that was missing; a partner never starts proc, and is used again. */
+/*
+ * Four inputs: messages are dropped until the last partner has arrived, and counted at each missing one; a partner
+ * never starts proc, and is used again.
+ */
 TEST_WITH(four_inputs_wait_for_the_last_partner, setup, teardown)
 {
 	static const struct sim_component_class four = {
@@ -326,7 +329,7 @@ static int feed_back(struct sim_component *c, void *self, const struct sim_messa
 }
 
 /* What proc writes may complete another of its own tuples: that tuple is processed after this one. */
-TEST_WITH(proc_is_never_inside_itself, setup, teardown)
+TEST_WITH(proc_is_never_called_recursively, setup, teardown)
 {
 	static const struct sim_component_class cls = {
 		.abi = SIM_COMPONENT_ABI, .size = sizeof(cls), .name = "Loop", .n_inputs = 2, .proc = feed_back
@@ -370,7 +373,7 @@ static void count(void *user, int64_t due_sim_ns, uint64_t missed)
 	k->calls++;
 }
 
-TEST_WITH(a_one_shot_timer_fires_once_and_not_before, setup, teardown)
+TEST_WITH(a_one_shot_timer_fires_once_at_its_time, setup, teardown)
 {
 	struct count k = { .period_ms = 100 };
 
@@ -401,7 +404,7 @@ TEST_WITH(a_thousand_timers_keep_their_times, setup, teardown)
 	}
 }
 
-/* Each begins with a period of its own; one that is gone does not fire. */
+/* Each begins with a period of its own; a destroyed one does not fire. */
 TEST_WITH(a_timer_is_made_and_destroyed_a_hundred_times, setup, teardown)
 {
 	struct count k = { .period_ms = 10 };
@@ -447,7 +450,7 @@ static int tick(struct sim_component *c, void *self, const struct sim_message *c
 	return 0;
 }
 
-TEST_WITH(a_component_of_a_timer_follows_simulated_time, setup, teardown)
+TEST_WITH(a_timer_component_follows_simulated_time, setup, teardown)
 {
 	static const struct sim_component_class cls = {
 		.abi = SIM_COMPONENT_ABI, .size = sizeof(cls), .name = "Tick", .proc = tick

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Components that are classes of C++: what they throw stays inside, and has their name; their parameters and histories. Thread: one. */
+/*
+ * Components that are classes of C++: their exceptions are caught and logged with the component's name; their
+ * parameters and histories. Thread: one.
+ */
 #include "tests/support/test.h"
 
 #include <dlfcn.h>
@@ -77,7 +80,7 @@ static int32_t newest(struct sim_node_reader *r)
 	return m ? sim_Int32_from(m->body, m->body_size)->data : -1;
 }
 
-TEST_WITH(what_a_class_throws_is_its_failure, setup, teardown)
+TEST_WITH(an_exception_of_a_class_is_its_failure, setup, teardown)
 {
 	struct sim_component_stats st;
 	struct sim_node_reader *r;
@@ -100,8 +103,8 @@ TEST_WITH(what_a_class_throws_is_its_failure, setup, teardown)
 	sim_node_reader_destroy(r);
 }
 
-/* A constructor runs before the class knows whose it is: that is a sentence, not a crash. */
-TEST_WITH(a_constructor_that_asks_too_early_is_told, setup, teardown)
+/* A constructor runs before the class knows its component: that is an error text, not a crash. */
+TEST_WITH(a_constructor_that_asks_for_its_component_gets_an_error, setup, teardown)
 {
 	struct sim_component *c;
 
@@ -112,7 +115,7 @@ TEST_WITH(a_constructor_that_asks_too_early_is_told, setup, teardown)
 	assert_string_equal(sim_why(), "component picky: the constructor threw: a component: it threw: so soon");
 }
 
-TEST_WITH(what_is_thrown_at_the_end_ends_nothing_else, setup, teardown)
+TEST_WITH(an_exception_during_destruction_affects_nothing_else, setup, teardown)
 {
 	struct sim_component *c;
 
@@ -127,8 +130,8 @@ TEST_WITH(what_is_thrown_at_the_end_ends_nothing_else, setup, teardown)
 	assert_string_equal(sim_why(), "");
 }
 
-/* What its thread says of itself is the thread's: an init that says nothing does not get it. */
-TEST_WITH(a_thread_of_a_class_throws_into_guard, setup, teardown)
+/* The error text of a thread is its own: an init without a text does not get it. */
+TEST_WITH(an_exception_in_a_thread_of_a_class_is_caught_by_guard, setup, teardown)
 {
 	struct sim_component *c;
 
@@ -139,7 +142,7 @@ TEST_WITH(a_thread_of_a_class_throws_into_guard, setup, teardown)
 	assert_string_equal(sim_why(), "component picky: init of class Own failed: Input/output error");
 }
 
-TEST_WITH(a_callback_throws_and_is_named, setup, teardown)
+TEST_WITH(an_exception_of_a_callback_is_reported, setup, teardown)
 {
 	struct sim_component_stats st;
 	struct sim_node_writer *raw;
@@ -166,7 +169,7 @@ TEST_WITH(a_callback_throws_and_is_named, setup, teardown)
 	sim_node_writer_destroy(raw);
 }
 
-/* A callback that throws refuses the value, and says whose it is. */
+/* A callback that throws refuses the value, and the error names the component. */
 TEST_WITH(a_class_has_parameters, setup, teardown)
 {
 	struct sim_node_reader *r;

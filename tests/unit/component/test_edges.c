@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What callbacks may do to those around them, in simulation and without simd: end readers, timers and writers, their own as well; flood;
- * be made again; not come back. Thread: one, but for who looks.
+ * What callbacks may do to the objects around them, in simulation and without simd: destroy readers, timers and
+ * writers, their own as well; publish a flood; be created again; never return. Thread: one, and one that watches.
  */
 #include "tests/support/test.h"
 
@@ -80,7 +80,7 @@ static int32_t value(const struct sim_message *m)
 struct hearer {
 	struct sim_node *n;
 	struct sim_node_reader *r;
-	struct sim_node_writer **writer; /* ended with what it ends */
+	struct sim_node_writer **writer; /* destroyed by the callback */
 	unsigned ends;                   /* bit i: reader i of all */
 	struct hearer *all;
 };
@@ -141,7 +141,7 @@ static void ends(unsigned who, unsigned whom, const char *first, const char *the
 	sim_node_destroy(n);
 }
 
-TEST_WITH(a_callback_may_end_other_readers_of_its_channel, setup, teardown)
+TEST_WITH(a_callback_may_destroy_other_readers_of_its_channel, setup, teardown)
 {
 	ends(0, 1u << 1, "a1 c1 d1 ", "a2 c2 d2 "); /* the very next */
 	ends(0, 1u << 3, "a1 b1 c1 ", "a2 b2 c2 ");
@@ -149,7 +149,7 @@ TEST_WITH(a_callback_may_end_other_readers_of_its_channel, setup, teardown)
 	ends(1, 1u << 2 | 1u << 3, "a1 b1 ", "a2 b2 ");
 }
 
-TEST_WITH(a_callback_may_end_its_own_reader, setup, teardown)
+TEST_WITH(a_callback_may_destroy_its_own_reader, setup, teardown)
 {
 	ends(0, 1u << 0, "a1 b1 c1 d1 ", "b2 c2 d2 ");
 	ends(3, 1u << 3, "a1 b1 c1 d1 ", "a2 b2 c2 ");
@@ -157,8 +157,8 @@ TEST_WITH(a_callback_may_end_its_own_reader, setup, teardown)
 	ends(1, 15, "a1 b1 ", "");
 }
 
-/* The channel itself has nobody left then. */
-TEST_WITH(a_callback_may_end_the_writer_and_all_readers, setup, teardown)
+/* The channel itself is unused then. */
+TEST_WITH(a_callback_may_destroy_the_writer_and_all_readers, setup, teardown)
 {
 	struct sim_node *n = node_new("w");
 	struct sim_node_writer *w = writer_new(n, "x");
@@ -197,7 +197,7 @@ static void tick(void *user, int64_t due_sim_ns, uint64_t missed)
 	}
 }
 
-TEST_WITH(a_timer_may_end_others_and_itself, setup, teardown)
+TEST_WITH(a_timer_may_destroy_itself_and_others, setup, teardown)
 {
 	struct sim_node *n = node_new("n");
 	struct ticker c = { .name = "c" }, b = { .name = "b", .ends = &c }, a = { .name = "a" };
@@ -246,7 +246,7 @@ static struct sim_component *make(const struct sim_component_class *cls, const c
 	return c;
 }
 
-TEST_WITH(a_component_that_is_made_again_has_its_place, setup, teardown)
+TEST_WITH(a_recreated_component_has_its_old_place, setup, teardown)
 {
 	static const char *const names[] = { "a", "b", "c" };
 	struct sim_node *n = node_new("w");
@@ -285,8 +285,8 @@ TEST_WITH(a_component_that_is_made_again_has_its_place, setup, teardown)
 	sim_node_destroy(n);
 }
 
-/* Names that come once only do not fill the memory; those that went first are forgotten, nothing else. */
-TEST_WITH(places_of_those_that_are_gone_have_a_bound, setup, teardown)
+/* Names used only once do not fill the memory; the places destroyed first are forgotten, and nothing else. */
+TEST_WITH(remembered_places_of_destroyed_components_are_bounded, setup, teardown)
 {
 	struct sim_component *a, *b;
 	struct sim_node *n = node_new("w");
@@ -309,7 +309,7 @@ TEST_WITH(places_of_those_that_are_gone_have_a_bound, setup, teardown)
 	sim_node_destroy(n);
 }
 
-/* ---- who floods ---- */
+/* ---- a flooding component ---- */
 
 struct flooder {
 	struct sim_node_writer *out;
@@ -370,7 +370,8 @@ static void run_beside(unsigned n, char *ret, size_t size)
 	flood = n;
 	for (int i = 1; i <= 5; i++)
 		assert_int_equal(sim_host_advance(h, now + i * 10 * MS), 0);
-	assert_int_equal(drowned, 5 * n); /* bounded by nothing but its own will, and nobody holds what it writes */
+	/* bounded only by its own code, and no other component's messages are affected */
+	assert_int_equal(drowned, 5 * n);
 	sim_component_stats(rogue, &st);
 	assert_int_equal(st.failed, 0);
 	snprintf(ret, size, "%s", seen);
@@ -381,7 +382,7 @@ static void run_beside(unsigned n, char *ret, size_t size)
 	sim_component_destroy(first);
 }
 
-TEST_WITH(others_run_in_their_order_beside_one_that_floods, setup, teardown)
+TEST_WITH(components_keep_their_order_beside_one_that_floods, setup, teardown)
 {
 	char flooded[sizeof(seen)];
 
@@ -390,7 +391,7 @@ TEST_WITH(others_run_in_their_order_beside_one_that_floods, setup, teardown)
 			    "first@10 last@10 first@20 last@20 first@30 last@30 first@40 last@40 first@50 last@50 ");
 }
 
-/* A timer without a period, and one with next to none: a turn calls it once. */
+/* A timer without a period, and a component with a negative one. */
 TEST_WITH(a_timer_needs_a_period, setup, teardown)
 {
 	struct sim_component_options o = { .size = sizeof(o), .name = "c", .interval_dur_ns = -1 };
@@ -404,7 +405,7 @@ TEST_WITH(a_timer_needs_a_period, setup, teardown)
 	sim_node_destroy(n);
 }
 
-/* ---- who does not come back ---- */
+/* ---- callbacks that never return ---- */
 
 static char running[1000];
 static uint32_t deepest;
@@ -431,7 +432,7 @@ static void hear_looking(void *user, const struct sim_message *m)
 {
 	(void)user;
 	(void)m;
-	assert_string_equal(look(), ""); /* nobody has been seen before */
+	assert_string_equal(look(), ""); /* no component has been seen before */
 	assert_string_equal(look(), "n:timer:pulse n:reader:/x ");
 	assert_int_equal(deepest, 2);
 }
@@ -444,7 +445,7 @@ static void tick_sending(void *user, int64_t due_sim_ns, uint64_t missed)
 	assert_string_equal(look(), "n:timer:pulse ");
 }
 
-TEST_WITH(who_looks_again_sees_who_has_not_come_back, setup, teardown)
+TEST_WITH(repeated_looks_show_the_callbacks_that_have_not_returned, setup, teardown)
 {
 	struct sim_node *n = node_new("n");
 	struct sim_node_writer *w = writer_new(n, "x");

@@ -9,7 +9,7 @@
 
 /* ---- one input: a queue ---- */
 
-TEST(one_input_is_read_once)
+TEST(with_one_input_each_message_is_fetched_once)
 {
 	begin(SIM_FUSION_ALL_LATEST, 1, 10, 0);
 	assert_true(put(0, 1));
@@ -25,7 +25,7 @@ TEST(one_input_is_read_once)
 	end();
 }
 
-TEST(one_input_keeps_what_came_before_the_first_fetch)
+TEST(with_one_input_messages_before_the_first_fetch_are_kept)
 {
 	begin(SIM_FUSION_ALL_LATEST, 1, 3, 0);
 	for (unsigned i = 1; i <= 3; i++)
@@ -35,7 +35,7 @@ TEST(one_input_keeps_what_came_before_the_first_fetch)
 	end();
 }
 
-TEST(one_input_overrun_goes_on_with_the_newest)
+TEST(with_one_input_an_overrun_continues_with_the_newest)
 {
 	begin(SIM_FUSION_ALL_LATEST, 1, 3, 0);
 	for (unsigned i = 1; i <= 4; i++)
@@ -44,7 +44,7 @@ TEST(one_input_overrun_goes_on_with_the_newest)
 	assert_int_equal(fetch(), 0);
 	assert_int_equal(stats().overrun, 3);
 	assert_int_equal(atomic_load(&counted_live),
-			 0); /* what it passed over is released, not kept until it is overwritten */
+			 0); /* skipped messages are released, not kept until they are overwritten */
 	put(0, 5);
 	put(0, 6);
 	assert_int_equal(fetch(), 5); /* and all is as before */
@@ -53,7 +53,7 @@ TEST(one_input_overrun_goes_on_with_the_newest)
 	end();
 }
 
-TEST(kinds_are_all_the_same_of_one_input)
+TEST(with_one_input_all_kinds_behave_the_same)
 {
 	for (unsigned kind = SIM_FUSION_ALL_LATEST; kind <= SIM_FUSION_BY_TIME; kind++) {
 		begin((enum sim_fusion)kind, 1, 1, 5);
@@ -72,7 +72,7 @@ TEST(all_latest_drops_while_a_partner_never_arrived)
 	begin(SIM_FUSION_ALL_LATEST, 2, 10, 0);
 	assert_false(put(0, 1));
 	assert_int_equal(fetch(), 0);
-	assert_false(put(1, 2)); /* it wakes nobody, and the message is gone */
+	assert_false(put(1, 2)); /* it wakes no thread, and the message is dropped */
 	assert_int_equal(fetch(), 0);
 	assert_true(put(0, 3));
 	assert_int_equal(fetch(), 302);
@@ -93,7 +93,7 @@ TEST(all_latest_reuses_partners)
 	end();
 }
 
-TEST(all_latest_takes_the_partners_of_its_moment)
+TEST(all_latest_takes_the_partners_present_at_arrival)
 {
 	begin(SIM_FUSION_ALL_LATEST, 3, 10, 0);
 	put(1, 11);
@@ -106,7 +106,7 @@ TEST(all_latest_takes_the_partners_of_its_moment)
 	end();
 }
 
-TEST(all_latest_overrun_goes_on_with_the_newest)
+TEST(all_latest_continues_with_the_newest_after_an_overrun)
 {
 	begin(SIM_FUSION_ALL_LATEST, 2, 10, 0);
 	put(1, 99);
@@ -119,7 +119,7 @@ TEST(all_latest_overrun_goes_on_with_the_newest)
 	end();
 }
 
-TEST(all_latest_counts_at_each_that_is_missing)
+TEST(all_latest_counts_drops_at_each_missing_partner)
 {
 	begin(SIM_FUSION_ALL_LATEST, 4, 10, 0);
 	put(0, 1);
@@ -147,7 +147,7 @@ TEST(hold_waits_for_each_partner_once)
 	assert_false(put(1, 12));
 	assert_int_equal(fetch(), 0);
 	assert_true(put(2, 21));
-	assert_int_equal(fetch(), 11221); /* in order, though pending is 1; with what is the latest now */
+	assert_int_equal(fetch(), 11221); /* in order, though pending is 1; with the partners that are the latest now */
 	assert_int_equal(fetch(), 21221);
 	assert_int_equal(fetch(), 0);
 	assert_false(put(1, 13)); /* from now on as all-latest */
@@ -173,7 +173,7 @@ TEST(hold_drops_the_oldest_when_too_many_wait)
 	end();
 }
 
-TEST(hold_with_partners_first_is_all_latest)
+TEST(hold_behaves_like_all_latest_if_partners_come_first)
 {
 	begin(SIM_FUSION_HOLD, 2, 2, 1);
 	assert_false(put(1, 11));
@@ -186,7 +186,7 @@ TEST(hold_with_partners_first_is_all_latest)
 
 /* ---- all kinds ---- */
 
-TEST(cleared_it_is_as_new)
+TEST(a_cleared_fusion_is_like_new)
 {
 	for (unsigned kind = SIM_FUSION_ALL_LATEST; kind <= SIM_FUSION_BY_TIME; kind++) {
 		begin((enum sim_fusion)kind, 3, 1, 2);
@@ -208,7 +208,7 @@ TEST(cleared_it_is_as_new)
 	}
 }
 
-TEST(what_it_holds_goes_with_it)
+TEST(held_messages_are_released_at_destruction)
 {
 	for (unsigned kind = SIM_FUSION_ALL_LATEST; kind <= SIM_FUSION_BY_TIME; kind++) {
 		begin((enum sim_fusion)kind, 4, 3, 3);
@@ -316,7 +316,7 @@ TEST(options_are_checked)
 	end();
 }
 
-TEST(memory_may_be_short)
+TEST(allocation_failures_are_reported)
 {
 	struct fusion_options o = {
 		.kind = SIM_FUSION_BY_TIME, .n = 4, .pending = 2, .depth = { 3, 3, 3, 3 }, .tolerance_dur_ns = 1

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fusion.h against a model: random arrivals, fetches and clears. The model keeps all that ever came and says from the definitions, by
- * number and without rings, what is to be fetched. Then two threads that put beside one that fetches. Thread: the test's.
+ * fusion.h against a model: random arrivals, fetches and clears. The model keeps all messages and derives the tuple to
+ * fetch from the definitions, by number and without rings. Then two threads that put beside one that fetches. Thread:
+ * the test's.
  */
 #include "counted.h"
 
@@ -24,7 +25,7 @@ struct model {
 	unsigned steps; /* what came from each input since it was cleared */
 	struct arrival in[TUPLE_MAX][STEPS];
 	unsigned n_in[TUPLE_MAX];
-	/* messages of input 0 that wait, and what they have found */
+	/* waiting messages of input 0, and their partners */
 	struct model_waiting {
 		struct arrival a;
 		unsigned with[TUPLE_MAX];
@@ -95,7 +96,7 @@ static void model_remove(struct model *m, unsigned k)
 	memmove(&m->waiting[k], &m->waiting[k + 1], (--m->n_waiting - k) * sizeof(m->waiting[0]));
 }
 
-/* True: it stays. Every input is asked again each time: what it knew it still knows, unless it has found it before. */
+/* True: it stays. Every input is asked again each time: a partner found before stays found. */
 static bool model_match(struct model *m, struct model_waiting *w)
 {
 	bool all = true, far = false;
@@ -294,15 +295,15 @@ static void run_all(enum sim_fusion kind)
 		}
 }
 
-TEST(all_latest_does_as_the_model)
+TEST(all_latest_agrees_with_the_model)
 {
 	run_all(SIM_FUSION_ALL_LATEST);
 }
-TEST(hold_does_as_the_model)
+TEST(hold_agrees_with_the_model)
 {
 	run_all(SIM_FUSION_HOLD);
 }
-TEST(by_time_does_as_the_model)
+TEST(by_time_agrees_with_the_model)
 {
 	run_all(SIM_FUSION_BY_TIME);
 }
@@ -340,7 +341,7 @@ static void fetch_all(struct fusion *f, enum sim_fusion kind, _Atomic unsigned *
 	bool more;
 
 	do {
-		more = atomic_load(left) > 0; /* before the fetch: none comes after it */
+		more = atomic_load(left) > 0; /* before the fetch: none is put after it */
 		while (fusion_fetch(f, &t)) {
 			assert_true(counted_id(t.m[0]) > last);
 			last = counted_id(t.m[0]);

@@ -2,7 +2,7 @@
 /* fusion.h: by-time, case by case. Thread: the test's. */
 #include "fusion_calls.h"
 
-TEST(by_time_takes_the_nearest)
+TEST(by_time_takes_the_nearest_partner)
 {
 	begin(SIM_FUSION_BY_TIME, 2, 4, 4);
 	put_at(1, 11, 90);
@@ -18,7 +18,7 @@ TEST(by_time_takes_the_nearest)
 	end();
 }
 
-TEST(by_time_drops_what_is_too_far_off)
+TEST(by_time_drops_partners_outside_the_tolerance)
 {
 	begin(SIM_FUSION_BY_TIME, 2, 4, 4);
 	put_at(1, 11, 89);
@@ -56,7 +56,7 @@ TEST(by_time_waits_for_every_partner)
 	end();
 }
 
-TEST(by_time_ties_go_to_the_earlier)
+TEST(by_time_prefers_the_earlier_of_two_equally_near)
 {
 	begin(SIM_FUSION_BY_TIME, 2, 4, 4);
 	put_at(1, 11, 95);
@@ -108,7 +108,7 @@ TEST(by_time_drops_the_oldest_when_too_many_wait)
 	end();
 }
 
-TEST(by_time_forgets_all_but_the_last)
+TEST(by_time_keeps_only_the_newest_messages_of_a_partner)
 {
 	begin(SIM_FUSION_BY_TIME, 2, 4, 2);
 	put_at(1, 11, 90);
@@ -127,7 +127,7 @@ TEST(by_time_forgets_all_but_the_last)
 	end();
 }
 
-TEST(by_time_looks_at_each_message_for_itself)
+TEST(by_time_matches_each_message_by_itself)
 {
 	begin(SIM_FUSION_BY_TIME, 2, 4, 4);
 	put_at(0, 1, 120); /* two publishers, the second one behind */
@@ -144,7 +144,7 @@ TEST(by_time_looks_at_each_message_for_itself)
 	end();
 }
 
-TEST(by_time_bears_any_stamp)
+TEST(by_time_accepts_any_stamp)
 {
 	begin(SIM_FUSION_BY_TIME, 2, 4, 4);
 	put_at(1, 11, INT64_MIN);

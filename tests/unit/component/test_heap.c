@@ -25,7 +25,7 @@ static void give_back(struct heap_msg *m)
 	msg_unref(&m->msg);
 }
 
-TEST(what_has_come_back_is_used_again)
+TEST(returned_messages_are_reused)
 {
 	struct heap *h = heap_create();
 	struct heap_msg *m = loan(h, 100), *first = m, *other;
@@ -48,7 +48,7 @@ TEST(what_has_come_back_is_used_again)
 }
 
 /* One that is too small gives way, so that they grow with the messages and not in number. */
-TEST(small_ones_give_way)
+TEST(messages_that_are_too_small_are_replaced)
 {
 	struct heap *h = heap_create();
 	struct heap_msg *small[HEAP_MESSAGES_MAX], *m;
@@ -69,7 +69,7 @@ TEST(small_ones_give_way)
 	heap_destroy(h);
 }
 
-TEST(readers_see_what_was_filled)
+TEST(readers_see_the_bytes_that_were_filled)
 {
 	struct heap *h = heap_create();
 	struct heap_msg *m = loan(h, 3);
@@ -103,7 +103,7 @@ static void *give_all_back(void *arg)
 	return NULL;
 }
 
-TEST(the_last_that_comes_back_frees_it)
+TEST(the_last_returned_message_frees_the_heap)
 {
 	static struct held held[THREADS];
 	struct mem_stats before, after;
@@ -151,8 +151,8 @@ static void *give_back_each(void *unused)
 	return unused;
 }
 
-/* Of far more than there may be at a time a few are enough, whoever gives them back. */
-TEST(between_threads_they_are_used_again)
+/* A few buffers are enough for far more messages than exist at a time, whichever thread frees them. */
+TEST(messages_are_reused_between_threads)
 {
 	struct heap *h = heap_create();
 	pthread_t t;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parameters inside one program: what is declared, checked, refused and read. Thread: the test's, and setters beside it. */
+/*
+ * Parameters inside one program: declaring, checking, refusing and reading. Thread: the test's, and setters beside it.
+ */
 #include "tests/support/test.h"
 
 #include <errno.h>
@@ -91,7 +93,7 @@ TEST_WITH(each_type_is_set_and_read, begin, end)
 		"parameter frame: 3 bytes and its NUL do not fit into 3");
 }
 
-TEST_WITH(they_are_listed_by_name, begin, end)
+TEST_WITH(parameters_are_listed_by_name, begin, end)
 {
 	assert_int_equal(declare("b", sim_param_int(1), NULL), 0);
 	assert_int_equal(declare("c", sim_param_bool(true), NULL), 0);
@@ -123,7 +125,7 @@ TEST_WITH(another_type_is_refused, begin, end)
 	assert_int_equal(get_int("rings"), 64);
 }
 
-TEST_WITH(bounds_hold, begin, end)
+TEST_WITH(bounds_are_enforced, begin, end)
 {
 	struct sim_param_options o = bounds(sim_param_int(1), sim_param_int(128));
 	struct sim_param_options d = bounds(sim_param_double(0.5), (struct sim_param_value){ .type = 0 });
@@ -179,7 +181,7 @@ TEST_WITH(names_and_texts_are_checked, begin, end)
 	assert_int_equal(sim_params_create(NULL, "lidar", NULL), -EINVAL);
 }
 
-TEST_WITH(their_number_is_bounded, begin, end)
+TEST_WITH(the_number_of_parameters_is_bounded, begin, end)
 {
 	char name[16];
 
@@ -218,7 +220,7 @@ static int on_change(void *user, const char *name, const struct sim_param_value 
 	return a->answer;
 }
 
-TEST_WITH(the_callback_decides, begin, end)
+TEST_WITH(the_callback_decides_about_a_change, begin, end)
 {
 	struct asked a = { .answer = 0 };
 	struct sim_param_options o = { .size = sizeof(o), .read_only = true, .changed = on_change, .user = &a };
@@ -373,7 +375,7 @@ static int count_out(void *user, const char *data, size_t len)
 	return 0;
 }
 
-/* Also as JSON on its way. */
+/* Also in JSON form. */
 TEST(the_largest_node_fits_into_an_answer)
 {
 	static uint8_t body[SIM_SERVICE_BODY_MAX] __attribute__((aligned(64)));

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pending.h: each once and in order; an overrun goes on with the newest, as Cyber's CacheBuffer; nobody who waits is forgotten. */
+/*
+ * pending.h: each message once and in order; an overrun continues with the newest, as Cyber's CacheBuffer does; no
+ * waiting thread is forgotten.
+ */
 #include "counted.h"
 
 #include <errno.h>
@@ -29,7 +32,7 @@ static bool put(unsigned id)
 	return pending_put(&p, counted_new(id, 0));
 }
 
-/* What is taken; 0: nothing. */
+/* The message taken; 0: none. */
 static unsigned id_of(struct msg *m)
 {
 	unsigned id = counted_id(m);
@@ -43,7 +46,7 @@ static unsigned take(void)
 	return id_of(pending_take(&p));
 }
 
-TEST_WITH(each_is_taken_once_in_order, begin, end)
+TEST_WITH(each_message_is_taken_once_in_order, begin, end)
 {
 	unsigned n = 0;
 
@@ -58,8 +61,8 @@ TEST_WITH(each_is_taken_once_in_order, begin, end)
 	}
 }
 
-/* Who puts the first wakes; whoever takes then goes on until none is left. */
-TEST_WITH(the_first_wakes, begin, end)
+/* The writer of the first message wakes the reader; the reader then continues until the queue is empty. */
+TEST_WITH(the_first_message_wakes, begin, end)
 {
 	assert_true(put(1));
 	assert_false(put(2));
@@ -73,7 +76,7 @@ TEST_WITH(the_first_wakes, begin, end)
 	assert_false(put(7)); /* no room */
 }
 
-TEST_WITH(an_overrun_goes_on_with_the_newest, begin, end)
+TEST_WITH(an_overrun_continues_with_the_newest, begin, end)
 {
 	uint64_t skipped = 7;
 
@@ -98,14 +101,14 @@ TEST_WITH(an_overrun_goes_on_with_the_newest, begin, end)
 	assert_int_equal(take(), 8);
 }
 
-TEST_WITH(what_is_left_is_given_back, begin, end)
+TEST_WITH(remaining_messages_are_released, begin, end)
 {
 	for (unsigned i = 1; i <= 5; i++)
 		put(i);
 	assert_int_equal(atomic_load(&counted_live), 4);
 }
 
-TEST(sizes_are_bounded_and_memory_may_be_short)
+TEST(sizes_are_bounded_and_allocation_failures_reported)
 {
 	struct pending bad;
 
@@ -129,7 +132,7 @@ static struct {
 	pthread_mutex_t lock;
 	uint32_t notified, rested; /* bells */
 	_Atomic bool ended;
-	_Atomic unsigned last; /* what was taken */
+	_Atomic unsigned last; /* the message taken */
 	uint64_t taken, skipped;
 	unsigned disorder;
 } x;
@@ -185,7 +188,7 @@ static void put_and_notify(unsigned id)
 		bell_ring(&x.notified);
 }
 
-/* The newest of each so many comes, though nobody notifies of it alone. */
+/* The newest of each batch arrives, though it has no notification of its own. */
 static void exchange(unsigned together)
 {
 	pthread_t t;
@@ -206,7 +209,7 @@ static void exchange(unsigned together)
 	assert_int_equal(x.taken + x.skipped, MESSAGES);
 }
 
-TEST_WITH(between_threads_none_is_forgotten, begin, end)
+TEST_WITH(between_threads_no_message_is_lost, begin, end)
 {
 	exchange(3);
 	assert_int_equal(x.skipped, 0);

@@ -49,7 +49,10 @@ static void letters_end(struct letter *l, unsigned n)
 		sched_task_destroy(l[i].t);
 }
 
-/* Made ready before it starts: the highest priority first, and in it who came first. Without entry: 0; with one, without prio: 1. */
+/*
+ * Tasks made ready before the start: the highest priority first, and within it in the order of arrival. Without an
+ * entry: 0; with one, without prio: 1.
+ */
 TEST(the_highest_priority_runs_first)
 {
 	struct sched *s = sched_new(ONE_WORKER("{\"name\":\"h\",\"prio\":19},{\"name\":\"m\",\"prio\":5},"
@@ -72,8 +75,8 @@ TEST(the_highest_priority_runs_first)
 	sched_end(s);
 }
 
-/* Who has more to do goes to the end of its queue: equals take turns. */
-TEST(equals_take_turns)
+/* A task with more to do goes to the end of its queue: equals take turns. */
+TEST(tasks_of_equal_priority_take_turns)
 {
 	struct sched *s = sched_new(ONE_WORKER(""));
 	struct letter l[3] = { { .again = 2 }, { .again = 1 }, { .again = 2 } };
@@ -88,7 +91,7 @@ TEST(equals_take_turns)
 	sched_end(s);
 }
 
-TEST(notified_often_it_runs_once)
+TEST(a_task_notified_often_runs_once)
 {
 	struct sched *s = sched_new(ONE_WORKER(""));
 	struct letter l[2] = { { 0 } };
@@ -104,7 +107,7 @@ TEST(notified_often_it_runs_once)
 	sched_end(s);
 }
 
-TEST(a_name_is_taken_once)
+TEST(a_task_name_is_unique)
 {
 	struct sched *s = sched_new(NULL);
 	struct sched_task *a, *b;
@@ -158,7 +161,7 @@ static struct sched *sched_of_many(void)
 	return sched_new(json);
 }
 
-/* Each has the place that its name says, none is made twice, and what is destroyed can be made again. */
+/* Each task has the place that its name says, no name is used twice, and a destroyed task can be created again. */
 TEST(a_thousand_tasks_keep_their_names_apart)
 {
 	static struct many m[TASKS];
@@ -301,7 +304,7 @@ static void *destroy(void *t)
 	return NULL;
 }
 
-TEST(destroy_waits_for_the_step_that_runs)
+TEST(destroy_waits_for_the_running_step)
 {
 	struct sched *s = sched_new(ONE_WORKER(""));
 	struct sched_task *t;
@@ -331,8 +334,8 @@ static void *stop(void *s)
 	return NULL;
 }
 
-/* And none begins after it. */
-TEST(stop_waits_for_the_step_that_runs)
+/* And no step begins after it. */
+TEST(stop_waits_for_the_running_step)
 {
 	struct sched *s = sched_new(ONE_WORKER(""));
 	struct letter l[1] = { { 0 } };
@@ -364,7 +367,7 @@ struct threads {
 	unsigned n, changes;
 };
 
-/* Who has always more to do runs on and on in one worker; another that sleeps is not woken for that. */
+/* A task that always has more to do runs on and on in one worker; another that sleeps is not woken for that. */
 static bool count_threads(void *user)
 {
 	struct threads *x = user;
@@ -376,7 +379,7 @@ static bool count_threads(void *user)
 	return ++x->n < ROUNDS;
 }
 
-TEST(a_worker_that_goes_on_wakes_nobody)
+TEST(a_worker_that_continues_wakes_no_other)
 {
 	struct sched *s = sched_new("{\"classic_conf\":{\"groups\":[{\"processor_num\":2}]}}");
 	struct threads x = { .n = 0 };
@@ -392,7 +395,7 @@ TEST(a_worker_that_goes_on_wakes_nobody)
 	assert_int_equal(x.changes, 0);
 }
 
-/* ---- who always has more to do ---- */
+/* ---- tasks that always have more to do ---- */
 
 static _Atomic uint64_t rounds;
 
@@ -415,7 +418,7 @@ static struct sched_task *endless(struct sched *s)
 }
 
 /* To one of its own priority, and to a higher one. */
-TEST(who_goes_on_gives_way)
+TEST(an_endless_task_gives_way)
 {
 	struct sched *s = sched_new(ONE_WORKER("{\"name\":\"b\",\"prio\":9}"));
 	struct letter l[2] = { { 0 } };
@@ -433,7 +436,7 @@ TEST(who_goes_on_gives_way)
 	sched_end(s);
 }
 
-TEST(who_goes_on_ends_when_it_is_destroyed)
+TEST(an_endless_task_ends_when_it_is_destroyed)
 {
 	struct sched *s = sched_new(ONE_WORKER(""));
 	struct sched_task *t;
@@ -449,7 +452,7 @@ TEST(who_goes_on_ends_when_it_is_destroyed)
 	sched_end(s);
 }
 
-TEST(who_goes_on_ends_when_all_stops)
+TEST(an_endless_task_ends_when_the_scheduler_stops)
 {
 	struct sched *s = sched_new(ONE_WORKER(""));
 	struct sched_task_info info;
@@ -474,7 +477,7 @@ static bool notify_itself(void *user)
 	return false;
 }
 
-TEST(notified_while_it_runs_it_runs_again)
+TEST(a_task_notified_while_it_runs_runs_again)
 {
 	struct sched *s = sched_new(ONE_WORKER(""));
 	struct worked k = { 0 };
@@ -538,7 +541,7 @@ static bool end_itself(void *user)
 	return true;
 }
 
-TEST(a_task_ends_itself)
+TEST(a_task_may_end_itself)
 {
 	struct sched *s = sched_new(ONE_WORKER(""));
 	_Atomic int done = 0;

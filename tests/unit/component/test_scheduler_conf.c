@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The scheduler's configuration: Cyber's keys, what they mean, and what is refused. */
+/* The scheduler's configuration: Cyber's keys, their meaning, and invalid values. */
 #include "tests/support/test.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static void expect_cpus(const char *s, uint32_t n, int first, int last)
 	assert_true(CPU_ISSET((size_t)first, &c.set) && CPU_ISSET((size_t)last, &c.set));
 }
 
-TEST(lists_of_cpus_are_read_as_in_cyber)
+TEST(cpu_lists_are_parsed_as_in_cyber)
 {
 	expect_cpus("0-1,2-3", 4, 0, 3);
 	expect_cpus("0", 1, 0, 0);
@@ -40,7 +40,7 @@ TEST(lists_of_cpus_are_read_as_in_cyber)
 	expect_cpus("0-1,", 2, 0, 1);
 }
 
-TEST(cpus_that_no_machine_has_are_left_out)
+TEST(impossible_cpu_numbers_are_left_out)
 {
 	struct sched_cpus c;
 
@@ -52,7 +52,7 @@ TEST(cpus_that_no_machine_has_are_left_out)
 	assert_int_equal(c.n, 0);
 }
 
-TEST(what_is_no_list_of_cpus_is_refused)
+TEST(an_invalid_cpu_list_is_refused)
 {
 	static const char *const bad[] = { "",   ",",   "a",    ",0",  "1-",
 					   "-1", "3-1", "1--2", "0x1", "0 1",
@@ -65,10 +65,10 @@ TEST(what_is_no_list_of_cpus_is_refused)
 	}
 }
 
-/* ---- what is taken ---- */
+/* ---- accepted configurations ---- */
 
-/* Nothing said: classic, one group, a worker per CPU. */
-TEST(nothing_is_one_group)
+/* Defaults: classic, one group, a worker per CPU. */
+TEST(an_empty_configuration_is_one_group)
 {
 	static const char *const none[] = { NULL, "{}", "{\"policy\":\"classic\"}", "{\"classic_conf\":{}}",
 					    "{\"classic_conf\":{\"groups\":[{\"processor_num\":0}]}}" };
@@ -87,7 +87,7 @@ TEST(nothing_is_one_group)
 	}
 }
 
-TEST(every_key_of_classic_is_taken)
+TEST(every_key_of_classic_is_accepted)
 {
 	struct sched_conf *c = conf_of(
 		"{\"policy\":\"classic\",\"default_proc_num\":5,\"process_level_cpuset\":\"0-7\","
@@ -112,7 +112,7 @@ TEST(every_key_of_classic_is_taken)
 	sched_conf_destroy(c);
 }
 
-TEST(every_key_of_choreography_is_taken)
+TEST(every_key_of_choreography_is_accepted)
 {
 	struct sched_conf *c = conf_of(
 		"{\"policy\":\"choreography\",\"default_proc_num\":3,\"choreography_conf\":{\"choreography_processor_num\":2,"
@@ -149,7 +149,7 @@ TEST(defaults_keep_to_the_bounds)
 	sched_conf_destroy(c);
 }
 
-/* ---- what is noted ---- */
+/* ---- notes ---- */
 
 static void expect_notes(const char *json, const char *notes)
 {
@@ -159,7 +159,7 @@ static void expect_notes(const char *json, const char *notes)
 	sched_conf_destroy(c);
 }
 
-TEST(what_is_clamped_or_ignored_is_noted)
+TEST(clamped_and_ignored_values_are_noted)
 {
 	expect_notes(
 		"{\"classic_conf\":{\"groups\":[{\"tasks\":[{\"name\":\"t\",\"prio\":20},{\"name\":\"u\",\"prio\":19}]}]}}",
@@ -176,7 +176,7 @@ TEST(what_is_clamped_or_ignored_is_noted)
 #define CHOREO(k) "{\"policy\":\"choreography\",\"choreography_conf\":{" k "}}"
 
 /* A configuration of Cyber that means something there does not stop anything here. */
-TEST(what_cyber_takes_is_taken_and_noted)
+TEST(values_that_cyber_accepts_are_accepted_with_a_note)
 {
 	expect_notes("{\"policy\":\"fair\"}", "policy: \"fair\" is unknown; classic is taken, as in Cyber");
 	expect_notes("{\"threads\":[{\"name\":\"shm\",\"policy\":\"FIFO\",\"prio\":50}]}",
@@ -217,7 +217,7 @@ TEST(of_tasks_of_one_name_the_last_counts)
 	sched_conf_destroy(c);
 }
 
-TEST(groups_of_one_name_are_one)
+TEST(groups_with_one_name_are_merged)
 {
 	struct sched_conf *c = conf_of(
 		GROUP("\"name\":\"a\",\"processor_num\":1,\"affinity\":\"1to1\",\"cpuset\":\"0\"},{\"name\":\"a\","
@@ -250,7 +250,7 @@ TEST(many_notes_are_cut_between_sentences)
 	sched_conf_destroy(c);
 }
 
-/* ---- what is refused ---- */
+/* ---- refused configurations ---- */
 
 static void refused(const char *json, const char *why)
 {
@@ -261,7 +261,7 @@ static void refused(const char *json, const char *why)
 		fail_msg("\"%s\" says nothing of \"%s\"", err_why(), why);
 }
 
-TEST(what_is_wrong_at_the_top_is_named)
+TEST(errors_at_the_top_level_are_named)
 {
 	refused("{", "line 1");
 	refused("[]", "the configuration: an object is expected");
@@ -275,7 +275,7 @@ TEST(what_is_wrong_at_the_top_is_named)
 	refused("{\"threads\":[{\"name\":\"shm\",\"cpus\":\"1\"}]}", "threads[0].cpus: unknown key");
 }
 
-TEST(what_is_wrong_in_a_group_is_named)
+TEST(errors_in_a_group_are_named)
 {
 	refused("{\"classic_conf\":[]}", "classic_conf: an object");
 	refused("{\"classic_conf\":{\"group\":[]}}", "classic_conf.group: unknown key");
@@ -292,7 +292,7 @@ TEST(what_is_wrong_in_a_group_is_named)
 	refused(GROUP("\"tasks\":[{\"name\":\"a\",\"processor\":1}]"), "tasks[0].processor: unknown key");
 }
 
-TEST(what_is_wrong_in_choreography_is_named)
+TEST(errors_in_choreography_are_named)
 {
 	refused(CHOREO("\"processor_num\":1"), "choreography_conf.processor_num: unknown key");
 	refused(CHOREO("\"choreography_processor_num\":64"), "choreography_processor_num: at most 63");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where workers run, and how: CPUs, processors, policies; what cannot be had. */
+/* Placement of workers: CPUs, processors, policies; unavailable settings. */
 #include "tests/support/test.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ static void expect_cpu(const char *json, const char *group)
 	sched_end(s);
 }
 
-TEST(workers_run_where_they_are_put)
+TEST(workers_run_on_their_cpus)
 {
 	char json[400];
 
@@ -100,7 +100,7 @@ static int online_cpus(void)
 }
 
 /* Before the first step, though the task was notified before the start; 1to1: each on a CPU of its own. */
-TEST(each_worker_is_there_before_its_first_step)
+TEST(each_worker_is_placed_before_its_first_step)
 {
 	char json[200];
 	struct place p[2] = { { .done = false } };
@@ -140,8 +140,11 @@ static bool note_thread(void *user)
 	return false;
 }
 
-/* Choreography: who has a processor runs in that one's thread, however busy the others are; who has none in the pool. */
-TEST(a_task_keeps_to_its_processor)
+/*
+ * Choreography: a task with a processor runs in its thread, however busy the others are; a task without one runs in the
+ * pool.
+ */
+TEST(a_task_stays_on_its_processor)
 {
 	struct sched *s = sched_new(
 		"{\"policy\":\"choreography\",\"choreography_conf\":{\"choreography_processor_num\":2,"
@@ -172,8 +175,8 @@ TEST(a_task_keeps_to_its_processor)
 	sched_end(s);
 }
 
-/* A conf file that was made for a larger machine: with what there is, and what is missing is noted. */
-TEST(cpus_that_are_not_there_are_left_out)
+/* A conf file made for a larger machine: available CPUs are used, and missing ones are noted. */
+TEST(missing_cpus_are_left_out)
 {
 	static const struct {
 		const char *json, *note;
@@ -209,7 +212,7 @@ TEST(cpus_that_are_not_there_are_left_out)
 	}
 }
 
-/* ---- what is not permitted ---- */
+/* ---- missing rights ---- */
 
 static void take_rights(void)
 {
@@ -223,7 +226,7 @@ static void take_rights(void)
 }
 
 /* It runs all the same, and names each unavailable thing once. */
-TEST(what_is_not_permitted_is_noted)
+TEST(settings_that_are_not_permitted_are_noted)
 {
 	struct sched *s;
 	struct thread_seen seen = { 0 };
@@ -288,7 +291,7 @@ static struct policy_seen policy_under(const char *group)
 }
 
 /* A nice value belongs to the group's threads alone. Real-time: where this process may. */
-TEST(a_policy_is_that_of_the_groups_threads)
+TEST(a_policy_applies_to_the_threads_of_the_group)
 {
 	struct policy_seen p = policy_under("\"processor_prio\":19");
 	struct sched_param param = { .sched_priority = 1 };

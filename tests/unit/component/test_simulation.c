@@ -68,8 +68,8 @@ static int32_t value(const struct sim_message *m)
 	return x->data;
 }
 
-/* In simulation it is read all the same, so that a file is right in both modes or in none. */
-TEST(what_is_noted_of_a_scheduler_can_be_read)
+/* In simulation the configuration is read all the same, so that a file is valid in both modes or in neither. */
+TEST(notes_about_the_scheduler_can_be_read)
 {
 	struct sim_host_options o = { .size = sizeof(o),
 				      .name = "test",
@@ -175,7 +175,7 @@ TEST(a_message_is_delivered_inside_the_call)
 	sim_host_destroy(h);
 }
 
-/* What has no way to its readers is refused by name, not sent another way in silence; hybrid finds one. */
+/* A writer without a way to its readers is refused by name, not sent another way in silence; hybrid finds one. */
 TEST(a_writer_to_other_machines_needs_a_link)
 {
 	struct sim_node_writer_options o = { .size = sizeof(o), .transport = SIM_TRANSPORT_NETWORK };
@@ -245,8 +245,8 @@ TEST(a_node_has_one_reader_per_channel)
 	sim_host_destroy(h);
 }
 
-/* Published and observed are two things: what was observed stays until it is observed again. */
-TEST(history_is_seen_when_it_is_observed)
+/* Publishing and observing are separate: the observed messages stay until the next observe. */
+TEST(history_is_updated_by_observe)
 {
 	struct sim_host *h = host_new();
 	struct sim_node *a = node_new(h, "a");
@@ -311,7 +311,7 @@ TEST(delay_is_the_longer_of_two)
 }
 
 /* No slot, and no copy: a reader sees the very bytes that the writer filled. */
-TEST(a_loan_is_what_readers_see)
+TEST(readers_see_the_bytes_of_the_loan_without_a_copy)
 {
 	struct sim_host *h = host_new();
 	struct sim_node *a = node_new(h, "a");
@@ -464,7 +464,7 @@ TEST(hold_waits_for_the_partner)
 	sim_host_destroy(h);
 }
 
-TEST(a_component_that_cannot_start_says_why)
+TEST(a_component_that_cannot_start_gives_the_reason)
 {
 	struct sim_host *h = host_new();
 	struct sim_component_options o = adder_options("adder");

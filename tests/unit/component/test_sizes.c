@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that were built with older or newer headers: what they pass says its own size. Thread: one. */
+/*
+ * Programs that were built with older or newer headers: each structure that they pass has its own size in it. Thread:
+ * one.
+ */
 #include "tests/support/sizes.h"
 
 #include <sim/component.h>
@@ -77,7 +80,7 @@ static int declares(const void *options, void *arg)
 	return r;
 }
 
-TEST_WITH(programs_of_other_versions_are_served, setup, teardown)
+TEST_WITH(programs_built_with_other_struct_sizes_are_served, setup, teardown)
 {
 	static const struct sim_component_class cls = { .abi = SIM_COMPONENT_ABI,
 							.size = sizeof(cls),

@@ -55,7 +55,7 @@ static int add(struct conf *c, const char *origin, const char *text)
 
 static struct conf *make(void);
 
-TEST(a_number_can_be_a_word)
+TEST(a_number_may_be_given_as_a_word)
 {
 	static const struct {
 		const char *text;
@@ -81,7 +81,7 @@ static struct conf *make(void)
 	return c;
 }
 
-TEST(defaults_fill_what_nobody_set)
+TEST(unset_keys_have_their_defaults)
 {
 	struct conf *c = make();
 	struct conf_view r;
@@ -146,7 +146,7 @@ TEST(later_sources_win_and_are_named)
 	conf_destroy(c);
 }
 
-TEST(mistakes_name_file_and_key)
+TEST(errors_name_file_and_key)
 {
 	static const struct {
 		const char *text, *says;
@@ -201,7 +201,7 @@ TEST(mistakes_name_file_and_key)
 	}
 }
 
-TEST(required_keys_are_asked_for)
+TEST(missing_required_keys_are_reported)
 {
 	struct conf *c = make();
 
@@ -213,7 +213,7 @@ TEST(required_keys_are_asked_for)
 	conf_destroy(c);
 }
 
-TEST(overrides_are_checked_too)
+TEST(overrides_are_checked)
 {
 	struct conf *c = make();
 

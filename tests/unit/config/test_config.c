@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* simd's configuration: what the table cannot say, rigs from files, and one sentence for each mistake. */
+/* simd's configuration: rules beyond the table, rigs from files, and one error text for each mistake. */
 #include "tests/support/test.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ static int load_text(const char *text, struct conf **ret)
 	return config_load(&s, ret);
 }
 
-TEST(defaults_are_complete)
+TEST(the_configuration_has_all_defaults)
 {
 	struct conf *c;
 	const char *name;
@@ -34,7 +34,7 @@ TEST(defaults_are_complete)
 #define POOL  "{\"size\": 1024, \"count\": 1},"
 #define POOLS POOL POOL POOL POOL POOL POOL POOL POOL
 
-TEST(mistakes_are_named)
+TEST(errors_are_named)
 {
 	static const struct {
 		const char *text, *says;
@@ -118,7 +118,7 @@ TEST(a_channel_has_at_most_sixteen_bridges)
 	assert_non_null(strstr(err_why(), "channel /car/imu: 17 bridges list it, at most 16 can carry it (b0, b1, b2"));
 	assert_non_null(strstr(err_why(), "b15, last): take it out of some, with \"!/car/imu\" in their \"channels\""));
 	assert_int_equal(load_bridges(16, "\"*\", \"!imu\"", "\"/car/imu\"", ""), 0);
-	/* whatever there will be, and what has settings of its own */
+	/* all future bridges, and those with settings of their own */
 	assert_int_equal(load_bridges(17, "\"*\"", "\"*\"", ""), -E2BIG);
 	assert_non_null(strstr(err_why(), "channel /car/*: 17 bridges"));
 	assert_int_equal(load_bridges(16, "\"i*\"", "\"/*u\"", ""), 0);
@@ -130,7 +130,7 @@ TEST(a_channel_has_at_most_sixteen_bridges)
 	assert_non_null(strstr(err_why(), "65 bridges, at most 64"));
 }
 
-TEST(numbers_of_awsim_are_accepted)
+TEST(numbers_as_awsim_writes_them_are_accepted)
 {
 	static const int sources[] = { SIM_SOURCE_UNITY, SIM_SOURCE_SS2, SIM_SOURCE_SYSTEM, SIM_SOURCE_SIMULATION,
 				       SIM_SOURCE_ROS2 };
@@ -147,7 +147,7 @@ TEST(numbers_of_awsim_are_accepted)
 	}
 }
 
-TEST(rigs_come_from_files)
+TEST(rigs_are_read_from_files)
 {
 	static const char one[] = "{\n\"name\": \"one\", \"prefix\": \"/one\"\n}\n",
 			  two[] = "{\"rigs\": [{\"name\": \"two\"}]}",

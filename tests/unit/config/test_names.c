@@ -10,7 +10,7 @@
 #include "registry/rate.h"
 #include "rnd.h"
 
-TEST(names_are_plain_and_bounded)
+TEST(names_are_restricted_and_bounded)
 {
 	char longest[NAME_PLAIN_MAX + 2];
 
@@ -83,7 +83,7 @@ TEST(channels_get_their_rigs_prefix)
 	assert_string_equal(full, "/imu"); /* untouched */
 }
 
-TEST(globs_match_whole_names)
+TEST(patterns_match_whole_names)
 {
 	assert_true(names_glob("*", ""));
 	assert_true(names_glob("/cam/*", "/cam/front/raw"));
@@ -115,7 +115,7 @@ static bool meet_slowly(const char *p, const char *q)
 	return false;
 }
 
-TEST(globs_meet_when_a_name_matches_both)
+TEST(two_patterns_overlap_when_a_name_matches_both)
 {
 	struct rnd rnd;
 	char v[2][4];
@@ -137,7 +137,7 @@ TEST(globs_meet_when_a_name_matches_both)
 	assert_true(names_globs_meet("*", ""));
 }
 
-TEST(patterns_are_below_the_prefix)
+TEST(patterns_are_relative_to_the_prefix)
 {
 	char full[PATTERN_MAX + 1];
 
@@ -151,7 +151,7 @@ TEST(patterns_are_below_the_prefix)
 	assert_string_equal(full, "/*");
 }
 
-TEST(rates_follow_what_flows)
+TEST(rates_follow_the_traffic)
 {
 	struct rate r = { 0 };
 	double hz, bps;

@@ -41,7 +41,7 @@ static int may(const struct access *a, enum access_right right, uid_t uid, gid_t
 	return r;
 }
 
-TEST(an_empty_list_narrows_nothing)
+TEST(an_empty_list_restricts_nothing)
 {
 	struct access *a = access_of("{}");
 
@@ -67,8 +67,8 @@ TEST(users_and_groups_are_named)
 	access_destroy(a);
 }
 
-/* As the kernel has them of the peer: here of this process. */
-TEST(other_groups_count)
+/* As the kernel reports them of the peer: here of this process. */
+TEST(supplementary_groups_count)
 {
 	static gid_t many[100];
 	struct access *a;
@@ -88,7 +88,7 @@ TEST(other_groups_count)
 	access_destroy(a);
 }
 
-/* Somebody else connects: the kernel notes who it is when the socket is made. */
+/* Another process connects: the kernel notes its credentials when the socket is made. */
 static void stranger_opens(struct desk *d, struct peer *p)
 {
 	assert_int_equal(seteuid(STRANGER), 0);
@@ -208,7 +208,7 @@ static void sends(const struct way *way, size_t n, const char *why)
 #define ROWS(rows) rows, sizeof(rows) / sizeof((rows)[0])
 
 /* A bridge makes files with simd's rights. Links lead out of its directory, and one of them to a file that is not there yet. */
-TEST(another_user_sends_a_bridge_nowhere)
+TEST(another_user_cannot_redirect_a_bridge)
 {
 	static const struct way ways[] = {
 		{ "run/a", true }, { "host:9090", true },  { "ws://host/a..b/..c", true },
@@ -236,7 +236,7 @@ TEST(another_user_sends_a_bridge_nowhere)
 	close(back);
 }
 
-TEST(in_the_root_directory_another_user_sends_a_bridge_nowhere_at_all)
+TEST(in_the_root_directory_another_user_cannot_redirect_a_bridge_at_all)
 {
 	static const struct way ways[] = { { "etc/cron.d/x", false }, { "host:9090", false } };
 
@@ -250,7 +250,7 @@ TEST(in_the_root_directory_another_user_sends_a_bridge_nowhere_at_all)
 	close(back);
 }
 
-TEST(only_what_simd_has_started_stands_for_its_bridge)
+TEST(only_the_process_started_by_simd_may_attach_as_its_bridge)
 {
 	struct desk d;
 	struct peer p, q;

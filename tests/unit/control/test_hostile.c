@@ -55,8 +55,8 @@ static void count_line(void *user, enum log_level level, const char *topic, cons
 	++*(unsigned *)user;
 }
 
-/* As a process that ends: its kernel closes the socket, whatever is on its way to it. */
-TEST_WITH(who_leaves_before_its_reply_is_not_news, begin, end)
+/* Like a process that exits: its kernel closes the socket, whatever is still being sent to it. */
+TEST_WITH(a_client_that_leaves_before_its_reply_is_not_logged, begin, end)
 {
 	static const char call[] = "{\"method\":\"io.simd.Control.GetInfo\"}";
 	unsigned lines = 0;
@@ -72,19 +72,19 @@ TEST_WITH(who_leaves_before_its_reply_is_not_news, begin, end)
 	log_set_spec("none");
 }
 
-TEST_WITH(garbage_is_cut_off, begin, end)
+TEST_WITH(input_that_is_not_varlink_ends_the_connection, begin, end)
 {
 	peer_send(&bad, "GET / HTTP/1.1\r\n\r\n", 19);
 	expect_cut();
 }
 
-TEST_WITH(no_json_object_is_cut_off, begin, end)
+TEST_WITH(input_that_is_not_a_json_object_ends_the_connection, begin, end)
 {
 	peer_send(&bad, "[1, 2]", 7);
 	expect_cut();
 }
 
-TEST_WITH(a_message_without_end_is_cut_off, begin, end)
+TEST_WITH(a_message_without_end_ends_the_connection, begin, end)
 {
 	static char flood[64 * 1024];
 
@@ -102,8 +102,8 @@ TEST_WITH(nesting_is_bounded, begin, end)
 	expect_cut();
 }
 
-/* No method takes any, whatever a call says. */
-TEST_WITH(descriptors_are_cut_off, begin, end)
+/* No method takes descriptors, whatever the call contains. */
+TEST_WITH(passed_descriptors_end_the_connection, begin, end)
 {
 	static const char call[] = "{\"method\": \"io.simd.Control.GetInfo\", \"fds\": 1}";
 	int fd = STDERR_FILENO;
@@ -113,7 +113,7 @@ TEST_WITH(descriptors_are_cut_off, begin, end)
 }
 
 /* A byte with the sender's own end, which would keep the connection open for ever if simd kept that. */
-TEST_WITH(a_connection_cannot_hold_itself_open, begin, end)
+TEST_WITH(a_connection_cannot_keep_itself_open, begin, end)
 {
 	for (int i = 0; i < 640; i++) {
 		struct peer p;
@@ -140,7 +140,7 @@ static void expect_words(const char *words)
 	expect_cut();
 }
 
-TEST_WITH(half_a_message_is_not_waited_for_long, begin, end)
+TEST_WITH(an_incomplete_message_is_not_waited_for_long, begin, end)
 {
 	peer_hello(&bad, "slow", "tool");
 	peer_hello(&good, "other", "tool");
@@ -154,19 +154,19 @@ TEST_WITH(half_a_message_is_not_waited_for_long, begin, end)
 	expect_words("waited 60 s for the rest of a message");
 }
 
-TEST_WITH(who_never_says_hello_goes, begin, end)
+TEST_WITH(a_silent_connection_is_closed, begin, end)
 {
 	desk_run(&desk, 50 * S);
 	assert_ok(peer_call(&good, "GetInfo", "{}", NULL));
 	desk_run(&desk, 11 * S);
 	expect_words("waited 60 s for a call");
-	assert_ok(peer_call(&good, "GetInfo", "{}", NULL)); /* whoever calls now and then may stay */
+	assert_ok(peer_call(&good, "GetInfo", "{}", NULL)); /* a client that calls now and then may stay */
 	desk_run(&desk, 59 * S);
 	assert_ok(peer_call(&good, "GetInfo", "{}", NULL));
 	desk_run(&desk, 59 * S);
 }
 
-TEST_WITH(who_listens_or_waits_may_be_silent, begin, end)
+TEST_WITH(connections_that_listen_or_wait_may_be_silent, begin, end)
 {
 	static const char events[] = "{\"method\": \"io.simd.Control.Events\", \"more\": true}";
 	static const char step[] = "{\"method\": \"io.simd.Control.StepClock\", \"parameters\": {\"dur_ns\": 5}}";
@@ -176,13 +176,13 @@ TEST_WITH(who_listens_or_waits_may_be_silent, begin, end)
 	peer_hello(&good, "other", "tool");
 	assert_ok(peer_call(&good, "PauseClock", "{}", NULL));
 	desk_run(&desk, 3600 * S);
-	peer_send(&bad, step, sizeof(step)); /* nobody drives: it waits for its deadline at least */
+	peer_send(&bad, step, sizeof(step)); /* time has no driver: it waits for its deadline at least */
 	desk_run(&desk, 3600 * S);
 	assert_int_equal(control_connections(desk.control), 2);
 }
 
 /* Asks for much and reads nothing. */
-TEST_WITH(who_does_not_read_is_cut_off, begin, end)
+TEST_WITH(a_client_that_does_not_read_is_disconnected, begin, end)
 {
 	static const char call[] = "{\"method\": \"io.simd.Control.GetConfig\"}";
 	uint32_t before = control_connections(desk.control);
@@ -204,7 +204,7 @@ static void jump(int i)
 static const char listen_call[] = "{\"method\": \"io.simd.Control.Events\", \"more\": true}";
 
 /* Its session ends when it is too far behind; it hears how much was dropped, if it reads then. */
-TEST_WITH(a_listener_that_does_not_read_is_cut_off, begin, end)
+TEST_WITH(a_listener_that_does_not_read_is_disconnected, begin, end)
 {
 	struct varlink_answer a;
 	json_t *j, *last = NULL;
@@ -227,7 +227,7 @@ TEST_WITH(a_listener_that_does_not_read_is_cut_off, begin, end)
 	assert_int_equal(control_connections(desk.control), 1);
 }
 
-TEST_WITH(last_words_are_not_waited_for_long, begin, end)
+TEST_WITH(a_last_message_is_not_waited_for_long, begin, end)
 {
 	static const char call[] = "{\"method\": \"io.simd.Control.GetInfo\"}";
 
@@ -317,7 +317,7 @@ static void is_refused(const char *words)
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv), 0);
 	assert_int_equal(control_serve(desk.control, sv[1]), -EMFILE);
-	n = read(sv[0], text, sizeof(text)); /* it is told why, in one message, and that is the end */
+	n = read(sv[0], text, sizeof(text)); /* it gets the reason, in one message, and that is the end */
 	assert_true(n > 0 && text[n - 1] == '\0');
 	if (!strstr(text, words))
 		fail_msg("%s", text);
@@ -336,8 +336,8 @@ TEST_WITH(connections_of_a_process_are_limited, begin_many, end)
 		peer_close(&more[i]);
 }
 
-/* As many channels as one client can make: who asks for all of them has them, or hears why not. */
-TEST_WITH(a_long_list_is_no_lost_connection, begin, end)
+/* As many channels as one client can create: a client that lists them gets all, or an error that says why not. */
+TEST_WITH(a_long_list_does_not_end_the_connection, begin, end)
 {
 	static const int channels[] = { 150, 400 };
 	char params[160];
@@ -358,8 +358,8 @@ TEST_WITH(a_long_list_is_no_lost_connection, begin, end)
 	assert_non_null(strstr(err_why(), "limits.output_kib"));
 }
 
-/* Definitions as long as they may be, on ever new channels: what nobody is on any more is forgotten. */
-TEST_WITH(definitions_left_behind_are_forgotten, begin_many, end)
+/* Definitions of maximum length, on ever new channels: those without a client are forgotten. */
+TEST_WITH(definitions_of_disconnected_clients_are_forgotten, begin_many, end)
 {
 	static char params[65000];
 	struct mem_stats now;
@@ -469,7 +469,7 @@ TEST_WITH(parameters_are_checked, begin, end)
 
 /* ---- other users ---- */
 
-/* The kernel notes who it is when the socket is made. */
+/* The kernel notes the credentials when the socket is made. */
 static int serve_as(uid_t uid, int *ret_fd)
 {
 	int sv[2], r;
@@ -494,8 +494,8 @@ static int begin_users(void **state)
 	return 0;
 }
 
-/* However many others there are: whoever may end simd reaches it. */
-TEST_WITH(some_connections_are_kept_for_root, begin_users, end)
+/* However many other connections there are, a user who may end simd can connect. */
+TEST_WITH(some_connections_are_reserved_for_root, begin_users, end)
 {
 	int fd[64], n = 0;
 	struct peer root;
@@ -508,7 +508,7 @@ TEST_WITH(some_connections_are_kept_for_root, begin_users, end)
 	assert_non_null(strstr(err_why(), "user 64001 has 30 control connections, limits.connections_per_user"));
 	while (serve_as(64002 + (uid_t)n / 30, &fd[n]) == 0)
 		n++;
-	/* who has most makes room for who has fewer */
+	/* the user with most connections makes room for those with fewer */
 	assert_int_equal(n, 64 - 8 - 2 + 3);
 	assert_int_equal(control_connections(desk.control), 64 - 8);
 	assert_non_null(strstr(err_why(), "limits.connections allows no more"));
@@ -541,8 +541,8 @@ static int hello_as(uid_t uid, struct peer *p)
 	return peer_call(p, "Hello", "{\"name\": \"a\", \"role\": \"client\", \"abi\": 5}", NULL);
 }
 
-/* The same for sessions: the bridges of a rig attach, whatever one user holds. */
-TEST_WITH(some_sessions_are_kept_for_root, begin_sessions, end)
+/* The same for sessions: the bridges of a rig attach, however many one user holds. */
+TEST_WITH(some_sessions_are_reserved_for_root, begin_sessions, end)
 {
 	struct peer p[64];
 	int n = 0;
@@ -605,8 +605,8 @@ static int once_more(struct peer *p, const char *method, int i)
 	return r;
 }
 
-/* Of whatever is for all, a user has its part, with however many clients; root has all. */
-TEST_WITH(no_user_takes_all, begin_parts, end)
+/* Of each shared resource a user has a share, with any number of clients; root has all. */
+TEST_WITH(no_user_takes_all_connections, begin_parts, end)
 {
 	static const struct {
 		const char *method, *what;
@@ -667,7 +667,10 @@ static int subscribe_deep(struct peer *p, const char *channel, json_int_t *ret_d
 	return r;
 }
 
-/* Half of a pool each here: by publishers, by windows, by subscribers, and by those that move to a pool with their channel. */
+/*
+ * Half of a pool each here: by publishers, by windows, by subscribers, and by clients that move to a pool with their
+ * channel.
+ */
 TEST_WITH(no_user_takes_all_slots, begin_parts, end)
 {
 	const struct pool_class *c = desk.simd->pools.c;
@@ -716,7 +719,7 @@ TEST_WITH(connections_are_limited, begin, end)
 		peer_close(&more[i]);
 }
 
-/* ---- what a bridge says ---- */
+/* ---- packets of a bridge ---- */
 
 static void send_lane(int lane, uint16_t op, const void *record, size_t len, const char *text)
 {
@@ -752,7 +755,7 @@ static json_t *topics_named(void)
 	return json_object_get(json_array_get(json_object_get(r, "bridges"), 0), "topics");
 }
 
-TEST_WITH(a_bridge_names_what_comes_in_within_a_bound, begin, end)
+TEST_WITH(inbound_topics_named_by_a_bridge_are_checked_and_bounded, begin, end)
 {
 	json_t *r;
 
@@ -780,8 +783,8 @@ TEST_WITH(a_bridge_names_what_comes_in_within_a_bound, begin, end)
 	assert_int_equal(json_array_size(topics_named()), 512);
 }
 
-/* Not UTF-8, and what drives a terminal: it is in the lists as what it is, and spoils no other entry. */
-TEST_WITH(words_of_a_bridge_spoil_no_list, begin, end)
+/* Invalid UTF-8 and terminal control sequences: lists show them escaped, and the other entries stay correct. */
+TEST_WITH(texts_of_a_bridge_are_escaped_in_lists, begin, end)
 {
 	struct lane_status connected = { .status = SIM_BRIDGE_CONNECTED };
 	struct lane_carries carried = { .name_len = 4 };
@@ -859,7 +862,7 @@ static int prepare(void **state)
 TEST_GROUP(prepare, NULL)
 
 /* A hundred calls at once take turns with those of others. */
-TEST_WITH(a_flood_lets_others_pass, begin, end)
+TEST_WITH(a_flood_does_not_block_other_clients, begin, end)
 {
 	static const char one[] = "{\"method\":\"io.simd.Control.GetInfo\",\"oneway\":true}";
 	static const char last[] = "{\"method\":\"io.simd.Control.PauseClock\",\"oneway\":true}";
@@ -868,7 +871,7 @@ TEST_WITH(a_flood_lets_others_pass, begin, end)
 
 	for (int i = 0; i < 100; i++)
 		memcpy(flood + (size_t)i * sizeof(one), one, sizeof(one));
-	for (int i = 0; i < 8; i++) { /* whoever is first by chance */
+	for (int i = 0; i < 8; i++) { /* whichever is first by chance */
 		assert_int_equal(send(bad.fd, flood, sizeof(flood), MSG_NOSIGNAL), sizeof(flood));
 		assert_int_equal(send(bad.fd, last, sizeof(last), MSG_NOSIGNAL), sizeof(last));
 		assert_int_equal(peer_call(&good, "GetClock", "{}", &j), 0);
@@ -909,7 +912,7 @@ static void make_heavy(int fd[HEAVY], uid_t uid)
 }
 
 /* However many connections it has and however long its calls take: others wait for one of them at a time. */
-TEST_WITH(heavy_calls_of_a_user_let_others_pass, begin_users, end)
+TEST_WITH(expensive_calls_of_a_user_do_not_block_others, begin_users, end)
 {
 	int64_t begin, took, longest = 0;
 	int fd[HEAVY], more;
@@ -934,15 +937,15 @@ TEST_WITH(heavy_calls_of_a_user_let_others_pass, begin_users, end)
 	desk_run(&desk, 100 * MS);
 	assert_in_range(n_slow, 3, 8);
 	close(more);
-	/* who hangs up while its calls wait is not kept */
+	/* a client that hangs up while its calls wait is not kept */
 	for (int i = 0; i < HEAVY; i++)
 		close(fd[i]);
 	desk_run(&desk, 2 * S);
 	assert_int_equal(control_connections(desk.control), 2);
 }
 
-/* They could end it anyway. */
-TEST_WITH(root_does_not_wait_for_itself, begin_users, end)
+/* root could end simd anyway. */
+TEST_WITH(calls_of_root_are_not_delayed, begin_users, end)
 {
 	int64_t begin;
 	int fd[HEAVY];

@@ -26,7 +26,7 @@ enum mode { MINIMAL = 1, FULL = 2, NULLS = 4 /* optional ones are null */ };
 static struct desk desk;
 static struct peer tool, sensor, source, bridge;
 static struct idl idl;
-static json_t *known;  /* members of replies so far, by name: what "@name" stands for */
+static json_t *known;  /* members of replies so far, by name: the value of "@name" */
 static int sockets[5]; /* of lane, drivers and steps */
 static unsigned n_sockets;
 static json_t *covered; /* {"Method": modes in which it has succeeded} */
@@ -228,7 +228,7 @@ static int check_reply(struct peer *p, const char *method)
 	return (int)json_integer_value(json_object_get(params, "errno"));
 }
 
-/* The socket that the last reply carried: who closes it gives up what it stands for. */
+/* The socket of the last reply: closing it gives up the resource behind it. */
 static void keep_socket(struct peer *p)
 {
 	assert_true(n_sockets < sizeof(sockets) / sizeof(*sockets));
@@ -346,7 +346,10 @@ static void send_lane(int lane, uint16_t op, const void *record, size_t len, con
 	desk_run(&desk, MS);
 }
 
-/* It says that it is connected, that another process publishes /clock there, and what it makes of two channels. */
+/*
+ * The bridge reports that it is connected, that another process publishes /clock there, and how it carries two
+ * channels.
+ */
 static void attach_bridge(void)
 {
 	struct lane_status s = { .status = SIM_BRIDGE_CONNECTED };
@@ -448,8 +451,8 @@ static void look_and_end(void)
 }
 
 /*
- * Fields of which no value came: nothing here makes a bridge too slow, or a message fail, time waits for nobody, and no message is on its
- * way whose stages are counted.
+ * Fields that never had a value: nothing here makes a bridge too slow, or a message fail, time waits for no client, and
+ * no message with measured stages is on its way.
  */
 static const char *const not_met[] = { "Bridge.slow", "DispatchChannel.failed", "Clock.waits_for", "Durations.up_to",
 				       "Durations.counts" };
@@ -488,7 +491,7 @@ static bool has_optional(const char *method)
 	return any;
 }
 
-TEST_WITH(replies_and_events_are_as_declared, begin, end)
+TEST_WITH(replies_and_events_match_their_declaration, begin, end)
 {
 	json_t *v, *events;
 	const char *key;
@@ -514,7 +517,7 @@ TEST_WITH(replies_and_events_are_as_declared, begin, end)
 	all_were_met();
 }
 
-/* ---- what is not declared ---- */
+/* ---- undeclared parameters ---- */
 
 /* Calls with one thing wrong are refused, and the sentence names it. */
 static void refused(const char *method, json_t *params, const char *name, const char *what)
@@ -658,7 +661,7 @@ TEST_WITH(tables_and_declarations_have_the_same_methods, begin, end)
 			same_parameters(t);
 }
 
-TEST_WITH(everything_is_documented, begin, end)
+TEST_WITH(every_method_is_documented, begin, end)
 {
 	const char *name, *key;
 	json_t *t, *field;
@@ -676,7 +679,7 @@ TEST_WITH(everything_is_documented, begin, end)
 
 /* ---- errors ---- */
 
-TEST_WITH(documented_errors_come, begin, end)
+TEST_WITH(documented_errors_are_returned, begin, end)
 {
 	static const struct {
 		const char *method, *own;
@@ -760,7 +763,7 @@ TEST_WITH(a_refused_connection_hears_a_declared_error, begin, end)
 }
 
 /* What a definition may not be: the parser that all this rests on. */
-TEST_WITH(the_parser_refuses, begin, end)
+TEST_WITH(the_interface_parser_refuses_invalid_input, begin, end)
 {
 	static const char *const wrong[] = {
 		"",

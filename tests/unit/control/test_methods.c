@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each method of the control interface answers, and what it does to the registry. */
+/* The answer of each method of the control interface, and its effect on the registry. */
 #include "unit/control/peer.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ static json_t *channel(struct peer *p, const char *name)
 	return NULL;
 }
 
-TEST_WITH(hello_hands_over_the_pages, begin, end)
+TEST_WITH(hello_passes_the_pages, begin, end)
 {
 	static const char *const names[] = { "clock", "layout", "dispatch", "counters", "completions" };
 	json_t *r;
@@ -103,7 +103,7 @@ TEST_WITH(a_tool_gets_the_clock_only, begin, end)
 			 -EPERM);
 }
 
-TEST_WITH(names_of_others_are_kept_for_them, begin, end)
+TEST_WITH(names_of_ros_and_simd_are_reserved, begin, end)
 {
 	static const char *const names[] = { "/rosout", "/parameter_events", "/ros_discovery_info",
 					     "/simd/clock_events" };
@@ -145,7 +145,7 @@ TEST_WITH(hello_is_checked, begin, end)
 			 -EINVAL);
 }
 
-TEST_WITH(publishers_come_and_go, begin, end)
+TEST_WITH(publishers_are_created_and_deleted, begin, end)
 {
 	json_t *r, *c;
 	int64_t id;
@@ -204,7 +204,7 @@ TEST_WITH(counters_become_totals_and_rates, begin, end)
 	assert_true(json_real_value(json_object_get(c, "bytes_per_s")) > 9500);
 	assert_int_equal(number(json_object_get(c, "drops"), "token"), 3);
 
-	/* a peer that writes nonsense harms nobody */
+	/* a peer that writes random data harms no other one */
 	memset(&page->row[row], 0xff, sizeof(page->row[row]));
 	c = channel(&two, "/cam");
 	assert_int_equal(number(c, "messages"), INT64_MAX);
@@ -227,7 +227,7 @@ TEST_WITH(types_must_agree, begin, end)
 	assert_int_equal(peer_call(&two, "Subscribe", "{\"channel\": \"c\", \"hash\": \"00000000000000bb\"}", NULL),
 			 -EMEDIUMTYPE);
 	assert_int_equal(peer_call(&two, "Subscribe", "{\"channel\": \"c\", \"type\": \"t/A\"}", NULL), 0);
-	/* nobody publishes it any more: it may come back as something else */
+	/* without a publisher: the channel may return with another type */
 	peer_close(&one);
 	assert_int_equal(peer_call(&two, "Advertise",
 				   "{\"channel\": \"c\", \"type\": " TYPE_B ", \"max_body\": 8, \"flags\": 0}", NULL),
@@ -264,7 +264,7 @@ TEST_WITH(sizes_are_bounded, begin, end)
 	assert_non_null(strstr(err_why(), "pool"));
 }
 
-TEST_WITH(local_and_dispatching_do_not_mix, begin, end)
+TEST_WITH(a_channel_is_either_local_or_dispatched, begin, end)
 {
 	peer_hello(&one, "a", "client");
 	assert_int_equal(peer_call(&one, "Advertise",
@@ -281,7 +281,7 @@ TEST_WITH(local_and_dispatching_do_not_mix, begin, end)
 			 -EINVAL);
 }
 
-TEST_WITH(bridges_write_only_what_is_listed, begin, end)
+TEST_WITH(bridges_write_only_listed_channels, begin, end)
 {
 	peer_hello(&one, "log", "bridge");
 	assert_int_equal(peer_call(&one, "Advertise",
@@ -322,7 +322,7 @@ static bool is_open(const char *name)
 	return false;
 }
 
-/* For room channels are closed that nobody uses, but not the one for which there is to be room. */
+/* Unused channels are closed to make room, but not the channel that needs the room. */
 TEST_WITH(an_idle_channel_is_used_again_when_pools_are_full, begin, end)
 {
 	const struct pools *pools = &desk.simd->pools;
@@ -358,7 +358,7 @@ TEST_WITH(tokens_are_shared_by_name, begin, end)
 	assert_int_equal(peer_call(&two, "OpenToken", "{\"name\": \"\"}", NULL), -EINVAL);
 }
 
-TEST_WITH(limits_hold, begin, end)
+TEST_WITH(limits_are_enforced, begin, end)
 {
 	char text_[128];
 
@@ -415,7 +415,7 @@ static const struct limit {
 	  "1 clients are attached, limits.clients allows no more" },
 };
 
-TEST_WITH(each_limit_has_its_sentence, begin, end)
+TEST_WITH(each_limit_has_its_error_text, begin, end)
 {
 	for (size_t i = 0; i < sizeof(all_limits) / sizeof(*all_limits); i++) {
 		const struct limit *l = &all_limits[i];
@@ -440,7 +440,7 @@ TEST_WITH(each_limit_has_its_sentence, begin, end)
 	}
 }
 
-TEST_WITH(events_tell_of_the_plane_and_the_clock, begin, end)
+TEST_WITH(events_report_the_data_plane_and_the_clock, begin, end)
 {
 	static const char call[] = "{\"method\": \"io.simd.Control.Events\", \"more\": true}";
 	json_t *j;
@@ -457,7 +457,7 @@ TEST_WITH(events_tell_of_the_plane_and_the_clock, begin, end)
 	assert_int_equal(peer_call(&one, "GetClock", "{}", NULL), 0);
 }
 
-TEST_WITH(the_clock_is_controlled, begin, end)
+TEST_WITH(the_clock_can_be_paused_stepped_and_scaled, begin, end)
 {
 	json_t *r;
 
@@ -477,7 +477,7 @@ TEST_WITH(the_clock_is_controlled, begin, end)
 	assert_int_equal(peer_call(&one, "ResumeClock", "{}", NULL), 0);
 }
 
-/* A step is answered when it has ended; who hangs up meanwhile is not answered, and nothing leaks. */
+/* A step is answered when it has ended; a client that disconnects meanwhile gets no answer, and nothing leaks. */
 TEST_WITH(a_step_answers_at_its_end, begin, end)
 {
 	static const char step[] = "{\"method\": \"io.simd.Control.StepClock\", \"parameters\": {\"dur_ns\": 1000000}}";
@@ -515,7 +515,7 @@ static void ask_driver(int fd)
 }
 
 /* A driver that was granted something has not asked again. */
-TEST_WITH(a_pause_is_waited_for_on_request, begin, end)
+TEST_WITH(a_pause_call_waits_on_request, begin, end)
 {
 	static const char wait[] = "{\"method\": \"io.simd.Control.PauseClock\", \"parameters\": {\"wait\": true}}";
 	json_t *j;
@@ -557,7 +557,7 @@ TEST_WITH(a_pause_is_waited_for_on_request, begin, end)
 }
 
 /* By default time is driven; this driver does not ask for the step. */
-TEST_WITH(a_step_is_waited_for_as_long_as_its_caller_says, begin, end)
+TEST_WITH(a_step_call_waits_as_long_as_its_caller_says, begin, end)
 {
 	static const char step[] = "{\"method\": \"io.simd.Control.StepClock\", "
 				   "\"parameters\": {\"dur_ns\": 1000000, \"timeout_ns\": 500000000}}";
@@ -595,8 +595,8 @@ static const char *waits_for(void)
 	return text(json_object_get(j, "clock"), "driver_waits_for");
 }
 
-/* It is the driver's word, and goes with its lease. */
-TEST_WITH(what_the_driver_waits_for_is_shown, begin, end)
+/* The text is set by the driver, and is removed with its lease. */
+TEST_WITH(the_status_shows_what_the_driver_waits_for, begin, end)
 {
 	int fd;
 

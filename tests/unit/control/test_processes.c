@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processes behind sessions: what they have left when they exit, and the names that they may have in the data plane. */
+/* The processes behind sessions: resources left when they exit, and the names that they may use in the data plane. */
 #include "unit/control/peer.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* ---- processes whose sessions have ended ---- */
+/* ---- processes with ended sessions ---- */
 
 static int exits[2];
 static unsigned watched, freed, n_asked;
@@ -77,7 +77,9 @@ static void session(bool attach)
 	peer_close(&p);
 }
 
-/* However often it comes and goes: one descriptor; what it has attached as is freed at its end, among all that it was offered. */
+/*
+ * However often it connects: one descriptor; its attachments, among all that it was offered, are freed when it exits.
+ */
 TEST_WITH(a_process_is_watched_once, begin, end)
 {
 	assert_int_equal(pipe(exits), 0);
@@ -110,8 +112,8 @@ static int attach_as(struct peer *p, const char *name)
 	return peer_call(p, "Attached", text, NULL);
 }
 
-/* What a client says here is freed at its end: not anybody else's. */
-TEST_WITH(a_name_is_its_own, begin, end)
+/* The name that a client gives here is freed when it exits, no other one's. */
+TEST_WITH(a_client_name_is_unique, begin, end)
 {
 	const struct client *first, *second;
 	struct peer bad, good;

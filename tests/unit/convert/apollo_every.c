@@ -28,7 +28,7 @@ TEST(protobuf_c_reads_every_message_and_would_write_the_same_bytes)
 	assert_true(i > 2);
 }
 
-TEST(a_message_that_ends_early_is_refused_with_a_sentence)
+TEST(a_truncated_message_is_refused_with_the_reason)
 {
 	static _Alignas(64) uint8_t body[64];
 	const struct apollo_type *t;
@@ -46,8 +46,8 @@ TEST(a_message_that_ends_early_is_refused_with_a_sentence)
 	iov_buf_finish(&o);
 }
 
-/* What cyber_bridge is given: each file behind those that it imports, the type's own last. */
-TEST(each_definition_stands_behind_those_it_needs)
+/* The definitions sent to cyber_bridge: each file after those that it imports, the type's own last. */
+TEST(each_definition_follows_those_it_imports)
 {
 	const struct apollo_type *t;
 
@@ -78,7 +78,7 @@ TEST(each_definition_stands_behind_those_it_needs)
 	}
 }
 
-TEST(what_there_is_not_is_not_found)
+TEST(unknown_types_are_not_found)
 {
 	assert_null(apollo_type_for(apollo_family, "sim/OccupancyGrid", NULL));
 	assert_null(apollo_type_for(apollo_family, "sim/Image", "apollo.drivers.PointCloud"));

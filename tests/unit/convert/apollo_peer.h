@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Apollo's side in protobuf-c: what it makes of our bytes, and bytes of its own. A program links one family's code. */
+/* Apollo's side in protobuf-c: it reads our bytes, and writes bytes of its own. A program links one family's code. */
 #ifndef APOLLO_PEER_H
 #define APOLLO_PEER_H
 
@@ -26,7 +26,7 @@ void *apollo_peer_read(const char *sim_type, const char *name, const struct apol
 void *apollo_peer_read_body(const struct apollo_body *body, const char *sim_type, const char *name, int64_t stamp_ns,
 			    const struct apollo_options *o);
 
-/* Pack m and decode it as sim_type; what apollo_decode() says. `why` has its sentence. */
+/* Packs m and decodes it as sim_type; returns the result of apollo_decode(). `why` has its error text. */
 extern char apollo_peer_why[300];
 int apollo_peer_decode(const ProtobufCMessage *m, const char *name, const char *sim_type, const struct apollo_limits *l,
 		       struct apollo_body *ret);

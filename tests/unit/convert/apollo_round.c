@@ -226,7 +226,7 @@ static bool is_data(const struct apollo_type *t)
 	       !strcmp(apollo_type_name(t), "apollo.drivers.PointCloud"); /* their sizes must fit: tests of their own */
 }
 
-TEST(what_goes_out_comes_back)
+TEST(encoded_messages_decode_to_the_same_values)
 {
 	static const double origin[3] = { 500000, 4000000, 10 };
 	const struct apollo_options o[] = { { 0 },
@@ -246,7 +246,7 @@ TEST(what_goes_out_comes_back)
 	assert_true(i > 15);
 }
 
-TEST(an_image_comes_back_byte_by_byte)
+TEST(an_image_decodes_byte_by_byte)
 {
 	const struct apollo_type *t = apollo_type_for(apollo_family, "sim/Image", NULL);
 	struct sim_builder b;
@@ -266,7 +266,7 @@ TEST(an_image_comes_back_byte_by_byte)
 	assert_string_equal(sim_Image_encoding(got, sizeof(back)), "rgb8");
 }
 
-TEST(a_jpeg_is_called_so_again)
+TEST(a_jpeg_keeps_its_format_name)
 {
 	const struct apollo_type *t = apollo_type_for(apollo_family, "sim/CompressedImage", NULL);
 	struct sim_builder b;
@@ -281,8 +281,8 @@ TEST(a_jpeg_is_called_so_again)
 	assert_int_equal(m->width, apollo_family == APOLLO_5 ? 0 : 64);
 }
 
-/* Intensity has 8 bits there; what was hit by nothing does not come back. */
-TEST(points_of_a_cloud_come_back)
+/* Intensity has 8 bits there; rays without a hit do not come back. */
+TEST(points_of_a_cloud_decode_to_the_same_values)
 {
 	const struct apollo_type *t = apollo_type_for(apollo_family, "sim/PointCloud", NULL);
 	const struct sim_PointCloud *m = (const struct sim_PointCloud *)(const void *)back;
@@ -320,7 +320,7 @@ TEST(points_of_a_cloud_come_back)
 	}
 }
 
-/* ---- what is wrong ---- */
+/* ---- malformed messages ---- */
 
 static size_t some_bytes(const struct apollo_type *t)
 {
@@ -351,7 +351,7 @@ static const struct apollo_type *way_back(const struct apollo_type *t)
 	return in ? in : apollo_in_find(apollo_family, apollo_type_name(t));
 }
 
-TEST(too_little_room_asks_for_more)
+TEST(with_too_little_room_the_needed_size_is_returned)
 {
 	const struct apollo_type *t, *in;
 
@@ -372,7 +372,7 @@ TEST(too_little_room_asks_for_more)
 }
 
 /* A byte after the other turned, or the end cut off: an answer, never more. */
-TEST(no_bytes_of_a_sensor_do_harm)
+TEST(any_sensor_bytes_are_survived)
 {
 	const struct apollo_type *t, *in;
 	char why[300];
@@ -383,7 +383,7 @@ TEST(no_bytes_of_a_sensor_do_harm)
 		in = way_back(t);
 		for (size_t k = 0; k < n * 16; k++) {
 			struct message_in ret = { .buf = back, .room = 8192 };
-			uint8_t *copy = malloc(n); /* of its own: who reads behind it is seen */
+			uint8_t *copy = malloc(n); /* of its own: a sanitizer sees a read behind it */
 			size_t len = k % 3 ? n : k / 16;
 			int r;
 

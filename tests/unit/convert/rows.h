@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rows.json for tests: each mapping by value, and what of ours it is made of. A row has "out": "ours to ROS" or "in": "ROS to
- * ours", our message as simctl prints it, the ROS message as a tree (ros_tree.h), the options of the rig; "H" stands for the
- * header and "S" for the stamp of 1.25 s, "points" for the bytes of the default point. What a row leaves out must be 0 or
- * empty.
+ * rows.json for tests: each mapping by value, and the message of ours that it is made of. A row has "out": "ours to
+ * ROS" or "in": "ROS to ours", our message as simctl prints it, the ROS message as a tree (ros_tree.h), the options of
+ * the rig; "H" stands for the header and "S" for the stamp of 1.25 s, "points" for the bytes of the default point.
+ * Fields that a row omits must be 0 or empty.
  */
 #ifndef CONVERT_ROWS_H
 #define CONVERT_ROWS_H

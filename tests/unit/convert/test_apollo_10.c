@@ -57,7 +57,7 @@ TEST(a_clock_is_nanoseconds_and_needs_no_definition)
 	assert_string_equal(apollo_type_channel(apollo_type_for(APOLLO_10, "sim/Clock", NULL)), "/clock");
 }
 
-TEST(an_image_keeps_its_bytes_and_has_the_time_of_its_capture)
+TEST(an_image_keeps_its_bytes_and_its_capture_time)
 {
 	struct apollo_options o = { .frame = "front_6mm" };
 	struct sim_Image *m = sim_Image_init(body.bytes, sizeof(body.bytes), &body.b);
@@ -85,7 +85,7 @@ TEST(an_image_keeps_its_bytes_and_has_the_time_of_its_capture)
 	assert_int_equal(i->data.data[7199], 3);
 }
 
-TEST(a_compressed_image_is_a_jpg)
+TEST(a_compressed_image_has_the_format_jpg)
 {
 	struct sim_CompressedImage *m = sim_CompressedImage_init(body.bytes, sizeof(body.bytes), &body.b);
 	Apollo__Drivers__CompressedImage *i;
@@ -103,7 +103,7 @@ TEST(a_compressed_image_is_a_jpg)
 
 /* ---- lidar, radar ---- */
 
-TEST(points_that_hit_nothing_are_left_out_and_each_has_its_time)
+TEST(points_without_a_hit_are_left_out_and_the_others_have_their_times)
 {
 	struct sim_Point *p = sim_point_cloud_begin(body.bytes, sizeof(body.bytes), 3, &body.b);
 	Apollo__Drivers__PointCloud *c;
@@ -125,8 +125,8 @@ TEST(points_that_hit_nothing_are_left_out_and_each_has_its_time)
 	assert_int_equal(c->header->lidar_timestamp, STAMP);
 }
 
-/* Ahead, to the left, and one that hits nothing; 0.5 s from ray to ray. */
-TEST(a_planar_scan_is_a_cloud_of_what_it_hits)
+/* One hit ahead, one to the left, and one ray without a hit; 0.5 s from ray to ray. */
+TEST(a_planar_scan_becomes_a_cloud_of_its_hits)
 {
 	struct sim_LaserScan *m = START(LaserScan);
 	Apollo__Drivers__PointCloud *c;
@@ -163,7 +163,7 @@ static int encode(const char *sim_type, char why[200])
 	return r;
 }
 
-TEST(clouds_and_images_whose_sizes_do_not_fit_are_refused)
+TEST(clouds_and_images_with_mismatched_sizes_are_refused)
 {
 	char why[200];
 	struct sim_PointCloud *c;
@@ -184,8 +184,8 @@ TEST(clouds_and_images_whose_sizes_do_not_fit_are_refused)
 	assert_non_null(strstr(why, "10 rows"));
 }
 
-/* It looks north; what is ahead to the left of it is north-west. */
-TEST(a_radar_sees_ahead_and_left_and_where_things_go)
+/* The vehicle looks north; an object ahead to the left of it is north-west. */
+TEST(radar_objects_have_position_and_velocity_ahead_and_left)
 {
 	struct sim_RadarObject *r;
 	Apollo__Drivers__ContiRadarObs *o;
@@ -211,8 +211,8 @@ TEST(a_radar_sees_ahead_and_left_and_where_things_go)
 	assert_int_equal(o->obstacle_class, 2);
 }
 
-/* As Apollo's own detector takes it, and as it comes over ROS. */
-TEST(a_radar_object_that_is_nowhere_comes_in_as_it_is)
+/* As Apollo's own detector handles it, and as it is received over ROS. */
+TEST(an_inbound_radar_object_without_a_position_is_kept)
 {
 	Apollo__Drivers__ContiRadarObs obs = APOLLO__DRIVERS__CONTI_RADAR_OBS__INIT, *all[] = { &obs };
 	Apollo__Drivers__ContiRadar radar = APOLLO__DRIVERS__CONTI_RADAR__INIT;
@@ -232,7 +232,7 @@ TEST(a_radar_object_that_is_nowhere_comes_in_as_it_is)
 	assert_true(isnan(r->position.x) && isnan(r->size.x) && r->relative_position.y == 2);
 }
 
-TEST(an_ultrasonic_sensor_has_a_range_or_none)
+TEST(an_ultrasonic_sensor_has_one_range_or_an_empty_list)
 {
 	struct sim_Ultrasonic *m = START(Ultrasonic);
 
@@ -244,7 +244,7 @@ TEST(an_ultrasonic_sensor_has_a_range_or_none)
 	assert_int_equal(((Apollo__Drivers__Ultrasonic *)READ(Ultrasonic, "apollo.drivers.Ultrasonic"))->n_ranges, 0);
 }
 
-/* ---- what is around ---- */
+/* ---- objects around ---- */
 
 TEST(an_obstacle_is_in_the_map_with_its_corners)
 {
@@ -286,7 +286,7 @@ static bool unknown(const struct sim_Quaternion *q)
 }
 
 /* {0, 0, 0, 0}, as schemas/msg/Quaternion.msg has it, and not a turn to the east. */
-TEST(what_apollo_does_not_say_is_turned_is_not_known)
+TEST(an_inbound_orientation_that_is_unset_stays_unknown)
 {
 	Apollo__Common__Point3D at = APOLLO__COMMON__POINT3_D__INIT;
 	Apollo__Perception__PerceptionObstacle obstacle = APOLLO__PERCEPTION__PERCEPTION_OBSTACLE__INIT,
@@ -316,7 +316,7 @@ TEST(what_apollo_does_not_say_is_turned_is_not_known)
 	assert_true(unknown(&sim_CanBus_from(body.bytes, body.b.used)->orientation));
 }
 
-TEST(a_detection_in_an_image_keeps_its_box_and_its_turn)
+TEST(a_2d_detection_keeps_its_box_and_its_angular_velocity)
 {
 	struct sim_Detected2DObject *m;
 	Apollo__Common__Detection2D *d;
@@ -340,7 +340,7 @@ TEST(a_detection_in_an_image_keeps_its_box_and_its_turn)
 	assert_int_equal(d->id, 3);
 }
 
-TEST(a_traffic_light_has_its_colour_and_white_is_not_known)
+TEST(a_traffic_light_has_its_colour_and_white_is_unknown)
 {
 	static const uint8_t colors[] = { SIM_TRAFFIC_SIGNAL_COLOR_GREEN, SIM_TRAFFIC_SIGNAL_COLOR_WHITE };
 	Apollo__Perception__TrafficLightDetection *t;
@@ -364,7 +364,7 @@ TEST(a_traffic_light_has_its_colour_and_white_is_not_known)
 }
 
 /* y = 1.75 - 0.1 x + 0.01 x^2 - 0.001 x^3 to the left is the negative of it to the camera's right. */
-TEST(a_lane_bends_as_the_camera_sees_it)
+TEST(lane_coefficients_are_converted_to_the_camera_frame)
 {
 	struct sim_LaneLine *l;
 	Apollo__Perception__Camera__CameraLaneLine *c;
@@ -393,7 +393,7 @@ TEST(a_lane_bends_as_the_camera_sees_it)
 
 /* ---- the vehicle ---- */
 
-TEST(a_chassis_says_what_the_vehicle_does)
+TEST(a_chassis_has_the_state_of_the_vehicle)
 {
 	struct apollo_options o = { .vehicle = "MKZ1", .undulation = -30 };
 	struct sim_CanBus *m = START(CanBus);
@@ -428,7 +428,7 @@ TEST(a_chassis_says_what_the_vehicle_does)
 	assert_string_equal(c->vehicle_id->vin, "MKZ1");
 }
 
-TEST(an_emergency_is_a_fault_and_an_unknown_gear_is_none)
+TEST(an_emergency_sets_the_error_code_and_an_unknown_gear_is_gear_none)
 {
 	struct sim_CanBus *m = START(CanBus);
 	Apollo__Canbus__Chassis *c;
@@ -446,8 +446,8 @@ TEST(an_emergency_is_a_fault_and_an_unknown_gear_is_none)
 	assert_null(c->vehicle_id);
 }
 
-/* As over ROS: rows.json has the like. */
-TEST(a_chassis_that_comes_in_keeps_what_is_said_and_is_0_where_it_is_not)
+/* As over ROS: rows.json has the same case. */
+TEST(an_inbound_chassis_keeps_set_values_and_has_0_for_unset_ones)
 {
 	Apollo__Canbus__Chassis c = APOLLO__CANBUS__CHASSIS__INIT;
 	const struct sim_CanBus *m;
@@ -465,7 +465,7 @@ TEST(a_chassis_that_comes_in_keeps_what_is_said_and_is_0_where_it_is_not)
 	assert_int_equal(m->gear, SIM_GEAR_NONE);
 }
 
-TEST(stamps_before_1970_and_after_2038_are_whole)
+TEST(stamps_before_1970_and_after_2038_are_exact)
 {
 	struct sim_CanBus *m = START(CanBus);
 	Apollo__Canbus__Chassis *c;
@@ -481,7 +481,7 @@ TEST(stamps_before_1970_and_after_2038_are_whole)
 }
 
 /* A driver stamps a cloud when it is whole. */
-TEST(a_cloud_that_comes_in_is_of_its_first_point)
+TEST(an_inbound_cloud_has_the_stamp_of_its_first_point)
 {
 	Apollo__Drivers__PointCloud all = APOLLO__DRIVERS__POINT_CLOUD__INIT;
 	Apollo__Drivers__PointXYZIT p[2] = { APOLLO__DRIVERS__POINT_XYZIT__INIT, APOLLO__DRIVERS__POINT_XYZIT__INIT };

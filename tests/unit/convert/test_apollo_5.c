@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Apollo 5's messages: what is the same for both families is in apollo_every.c, what values have in test_apollo_10.c. */
+/*
+ * Apollo 5's messages. Tests that are the same for both families are in apollo_every.c, tests of values in
+ * test_apollo_10.c.
+ */
 #include "support/test.h"
 
 #include "apollo_peer.h"
@@ -24,7 +27,7 @@ TEST(definitions_have_the_names_of_apollo_5)
 }
 
 /* What Apollo 10 has as the action is the mode in Apollo 5. */
-TEST(a_pad_has_its_action_elsewhere)
+TEST(a_pad_message_has_its_action_in_another_field)
 {
 	static struct apollo_body body;
 	Apollo__Control__PadMessage pad = APOLLO__CONTROL__PAD_MESSAGE__INIT;

@@ -67,12 +67,12 @@ static void hold(const char *golden, const void *data, size_t size)
 	assert_int_equal(n, s.n - 1);
 }
 
-TEST(each_file_of_apollo_10_is_apollos_own)
+TEST(each_file_of_apollo_10_is_unchanged)
 {
 	hold("tests/unit/convert/apollo_10.golden", apollo_definitions_10, apollo_definitions_10_size);
 }
 
-TEST(each_file_of_apollo_5_is_apollos_own)
+TEST(each_file_of_apollo_5_is_unchanged)
 {
 	hold("tests/unit/convert/apollo_5.golden", apollo_definitions_5, apollo_definitions_5_size);
 }
@@ -91,7 +91,7 @@ static const uint8_t raw[] = {
 static const uint8_t plain[] = { 0x0a, 1, 'f',  0x22, 12,  0x0a, 1, 'M',  0x12, 2,    0x18, 1,
 				 0x1a, 3, 0x0a, 1,    'N', 0x3a, 2, 0x18, 2,    0x62, 1,    's' };
 
-TEST(a_plain_file_has_no_names_in_json_and_no_places)
+TEST(a_stripped_file_has_no_json_names_and_no_source_positions)
 {
 	uint8_t out[sizeof(raw)];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What comes in of Apollo: commands, by protobuf-c's bytes. */
+/* Inbound messages of Apollo: commands, by protobuf-c's bytes. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ static bool near(float a, double b)
 	return fabs((double)a - b) < 1e-6;
 }
 
-TEST_WITH(percent_become_shares_and_left_stays_left, start, NULL)
+TEST_WITH(percent_become_fractions_and_left_stays_positive, start, NULL)
 {
 	const struct sim_VehicleControl *c;
 
@@ -78,7 +78,7 @@ TEST_WITH(percent_become_shares_and_left_stays_left, start, NULL)
 					     SIM_VEHICLE_CONTROL_HAS_STEER_RATE | SIM_VEHICLE_CONTROL_HAS_TARGET_GEAR);
 }
 
-TEST_WITH(acceleration_and_speed_count_where_there_is_no_pedal, start, NULL)
+TEST_WITH(without_a_pedal_acceleration_and_speed_count, start, NULL)
 {
 	const struct sim_VehicleControl *c;
 
@@ -93,7 +93,7 @@ TEST_WITH(acceleration_and_speed_count_where_there_is_no_pedal, start, NULL)
 	assert_true(near(c->target_acceleration, 0.5) && near(c->velocity, 7));
 }
 
-TEST_WITH(the_parking_brake_brakes, start, NULL)
+TEST_WITH(the_parking_brake_is_a_full_brake, start, NULL)
 {
 	const struct sim_VehicleControl *c;
 
@@ -105,7 +105,7 @@ TEST_WITH(the_parking_brake_brakes, start, NULL)
 	assert_true(sim_VehicleState_from(body.bytes, body.b.used)->hand_brake);
 }
 
-TEST_WITH(gear_turn_and_hazard_are_commands_of_their_own, start, NULL)
+TEST_WITH(gear_turn_signal_and_hazard_become_separate_messages, start, NULL)
 {
 	command.gear_location = APOLLO__CANBUS__CHASSIS__GEAR_POSITION__GEAR_REVERSE;
 	assert_int_equal(decode("sim/GearCommand", NULL), 0);
@@ -128,7 +128,7 @@ TEST_WITH(gear_turn_and_hazard_are_commands_of_their_own, start, NULL)
 	assert_true(sim_HazardCommand_from(body.bytes, body.b.used)->on);
 }
 
-TEST_WITH(lights_and_mode_are_the_vehicles_state, start, NULL)
+TEST_WITH(lights_and_mode_become_the_vehicle_state, start, NULL)
 {
 	const struct sim_VehicleState *s;
 
@@ -146,7 +146,7 @@ TEST_WITH(lights_and_mode_are_the_vehicles_state, start, NULL)
 	assert_int_equal(decode("sim/GearCommand", NULL), 1);
 }
 
-TEST_WITH(numbers_that_are_none_or_out_of_range_are_named, start, NULL)
+TEST_WITH(numbers_that_are_not_finite_or_out_of_range_are_named, start, NULL)
 {
 	command.throttle = NAN;
 	assert_int_equal(decode(NULL, NULL), -ERANGE);
@@ -183,7 +183,7 @@ TEST_WITH(old_commands_and_those_for_another_vehicle_are_dropped, start, NULL)
 	assert_string_equal(apollo_peer_why, "it is for the vehicle other, not for mkz");
 }
 
-TEST_WITH(bytes_that_are_no_command_are_refused, start, NULL)
+TEST_WITH(bytes_that_are_not_a_command_are_refused, start, NULL)
 {
 	static const uint8_t bad[] = { 0x19, 1, 2, 3 };
 	const struct apollo_type *t = apollo_type_named(APOLLO_10, NAME, NULL);
@@ -267,7 +267,7 @@ TEST_WITH(obstacles_become_objects_in_the_map, start, NULL)
 	assert_non_null(strstr(apollo_peer_why, "obstacle 9"));
 }
 
-TEST_WITH(a_plan_keeps_its_points_for_display, start, NULL)
+TEST_WITH(a_plan_keeps_its_points, start, NULL)
 {
 	Apollo__Common__PathPoint at = APOLLO__COMMON__PATH_POINT__INIT;
 	Apollo__Common__TrajectoryPoint p = APOLLO__COMMON__TRAJECTORY_POINT__INIT, *list[] = { &p };
@@ -312,7 +312,7 @@ TEST_WITH(a_plan_keeps_its_points_for_display, start, NULL)
 }
 
 /* A byte after the other, cut off or turned: an answer, never more. */
-TEST_WITH(no_bytes_do_harm, start, NULL)
+TEST_WITH(any_bytes_are_survived, start, NULL)
 {
 	static uint8_t bytes[1000], copy[1000];
 	struct message_in ret = { .buf = body.bytes, .room = 4096 };

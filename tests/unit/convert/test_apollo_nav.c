@@ -58,7 +58,7 @@ static struct sim_Quaternion yaw(double rad)
 	return (struct sim_Quaternion){ .z = sin(rad / 2), .w = cos(rad / 2) };
 }
 
-TEST(leap_seconds_are_those_of_the_date)
+TEST(leap_seconds_depend_on_the_date)
 {
 	static const struct {
 		int64_t unix_s, gps_s;
@@ -76,8 +76,8 @@ TEST(leap_seconds_are_those_of_the_date)
 		assert_int_equal(apollo_gps_ns(rows[i].unix_s * 1000000000 + 5), rows[i].gps_s * 1000000000 + 5);
 }
 
-/* It looks north, and turns to the left, speeding up. */
-TEST(an_odometry_is_in_the_map_and_in_right_forward_up)
+/* The vehicle looks north, and turns to the left, speeding up. */
+TEST(an_odometry_has_map_position_and_right_forward_up_axes)
 {
 	struct sim_GpsOdometry *m = START(GpsOdometry);
 	Apollo__Localization__Pose *p;
@@ -115,7 +115,7 @@ TEST(euler_angles_are_roll_pitch_yaw_from_north)
 	assert_true(near(apollo_compass(&up), 90));
 }
 
-TEST(positions_stay_in_the_zone_of_the_rig)
+TEST(positions_stay_in_the_utm_zone_of_the_rig)
 {
 	static const double origin[3] = { 1000, 2000, 3 };
 	struct apollo_options o = { .utm_zone = 10 };
@@ -142,7 +142,7 @@ TEST(positions_stay_in_the_zone_of_the_rig)
 	assert_true(fabs(g->localization->position->y - 6248337.1907) < 1e-3);
 }
 
-TEST(a_position_that_is_none_is_refused)
+TEST(a_position_that_is_not_finite_is_refused)
 {
 	struct apollo_message in = { .body = body.bytes, .size = sizeof(struct sim_GpsOdometry), .frame_id = "" };
 	struct sim_GpsOdometry *m = START(GpsOdometry);
@@ -158,7 +158,7 @@ TEST(a_position_that_is_none_is_refused)
 	iov_buf_finish(&o);
 }
 
-TEST(an_estimate_has_all_that_apollos_control_asks_for)
+TEST(an_estimate_has_all_fields_that_apollos_control_needs)
 {
 	struct sim_GpsOdometry *m = START(GpsOdometry);
 	Apollo__Localization__LocalizationEstimate *l;
@@ -177,7 +177,7 @@ TEST(an_estimate_has_all_that_apollos_control_asks_for)
 	assert_true(near(l->measurement_time, 1700000000.25) && near(l->header->timestamp_sec, 1700000000.25));
 }
 
-TEST(an_imu_is_in_right_forward_up_and_gps_time)
+TEST(an_imu_has_right_forward_up_axes_and_gps_time)
 {
 	struct sim_Imu *m = START(Imu);
 	Apollo__Drivers__Gnss__Imu *i;
@@ -193,8 +193,8 @@ TEST(an_imu_is_in_right_forward_up_and_gps_time)
 	assert_true(fabs((double)i->measurement_span - 0.01) < 1e-8);
 }
 
-/* It looks west. */
-TEST(a_corrected_imu_has_the_maps_view_and_the_vehicles)
+/* The vehicle looks west. */
+TEST(a_corrected_imu_has_map_and_vehicle_axes)
 {
 	static const double origin[3] = { 1000, 2000, 3 };
 	struct apollo_options o = { .origin = origin };
@@ -224,7 +224,7 @@ TEST(a_corrected_imu_has_the_maps_view_and_the_vehicles)
 		     0.5));
 }
 
-TEST(a_best_pose_knows_its_height_above_the_sea)
+TEST(a_best_pose_has_its_height_above_sea_level)
 {
 	struct apollo_options o = { .undulation = -32 };
 	struct sim_Gps *m = START(Gps);
@@ -249,7 +249,7 @@ TEST(a_best_pose_knows_its_height_above_the_sea)
 	assert_int_equal(g->num_sats_in_solution, 0);
 }
 
-TEST(an_ins_status_goes_as_it_is)
+TEST(an_ins_status_is_passed_on_unchanged)
 {
 	struct sim_GpsIns *m = START(GpsIns);
 	Apollo__Drivers__Gnss__InsStat *s;
@@ -280,7 +280,7 @@ static Apollo__Transform__TransformStamped *transform(const char *parent, const 
 }
 
 /* The child looks to the left of its parent. */
-TEST(frames_of_apollo_have_its_axes)
+TEST(apollo_frames_have_apollos_axes)
 {
 	static const char *const rfu[] = { "localization", NULL };
 	struct apollo_options o = { .rfu_frames = rfu };
@@ -300,7 +300,7 @@ TEST(frames_of_apollo_have_its_axes)
 
 /* ---- the way back ---- */
 
-TEST(eulers_angles_say_how_it_is_turned)
+TEST(euler_angles_convert_back_to_the_same_orientation)
 {
 	const struct sim_Quaternion turns[] = { { .w = 1 },
 						{ .x = 0.1, .y = -0.2, .z = 0.3, .w = 0.927361849549570 },
@@ -330,8 +330,8 @@ static void set_point(Apollo__Common__Point3D *p, double x, double y, double z)
 	p->z = z;
 }
 
-/* What a sensor could not measure comes as it is; its reader sees that. */
-TEST(an_inertial_unit_may_lack_an_axis)
+/* A value that a sensor could not measure is passed on as it is; the reader sees that. */
+TEST(an_inbound_imu_may_lack_an_axis)
 {
 	Apollo__Drivers__Gnss__Imu raw = APOLLO__DRIVERS__GNSS__IMU__INIT;
 	const struct sim_Imu *m;
@@ -360,7 +360,7 @@ static int status_of(Apollo__Drivers__Gnss__GnssBestPose *p)
 	return sim_Gps_from(body.bytes, body.b.used)->status;
 }
 
-TEST(a_fix_needs_a_solution)
+TEST(an_inbound_fix_needs_a_solution)
 {
 	Apollo__Drivers__Gnss__GnssBestPose p = APOLLO__DRIVERS__GNSS__GNSS_BEST_POSE__INIT;
 
@@ -376,8 +376,8 @@ TEST(a_fix_needs_a_solution)
 	assert_int_equal(status_of(&p), SIM_GPS_STATUS_NO_FIX);
 }
 
-/* Apollo's driver of a receiver gives no quaternion, and what it measures in the vehicle's axes. */
-TEST(what_apollos_driver_measures_is_of_the_vehicle)
+/* Apollo's driver of a receiver gives no quaternion, and its measurements in the vehicle's axes. */
+TEST(a_receiver_pose_without_a_quaternion_has_vehicle_axes)
 {
 	const struct sim_CorrectedImu *m;
 
@@ -405,7 +405,7 @@ TEST(what_apollos_driver_measures_is_of_the_vehicle)
 	assert_true(near(m->global_acceleration.y, 2) && near(m->imu.linear_acceleration.x, 2));
 }
 
-TEST(a_pose_without_a_place_is_refused)
+TEST(a_pose_without_a_position_is_refused)
 {
 	Apollo__Localization__LocalizationEstimate e = APOLLO__LOCALIZATION__LOCALIZATION_ESTIMATE__INIT;
 
@@ -419,7 +419,7 @@ TEST(a_pose_without_a_place_is_refused)
 			 0);
 }
 
-TEST(a_pose_that_does_not_say_how_it_is_turned_does_not_know_it)
+TEST(a_pose_without_an_orientation_has_an_unknown_one)
 {
 	Apollo__Localization__Gps g = APOLLO__LOCALIZATION__GPS__INIT;
 	Apollo__Localization__Pose p = APOLLO__LOCALIZATION__POSE__INIT;
@@ -435,7 +435,7 @@ TEST(a_pose_that_does_not_say_how_it_is_turned_does_not_know_it)
 	assert_true(sim_GpsOdometry_from(body.bytes, body.b.used)->orientation.w == 0);
 }
 
-TEST(a_frame_that_is_too_long_is_refused)
+TEST(a_frame_name_that_is_too_long_is_refused)
 {
 	Apollo__Transform__TransformStampeds all = APOLLO__TRANSFORM__TRANSFORM_STAMPEDS__INIT;
 	Apollo__Transform__TransformStamped one = APOLLO__TRANSFORM__TRANSFORM_STAMPED__INIT, *list = &one;
@@ -450,7 +450,7 @@ TEST(a_frame_that_is_too_long_is_refused)
 }
 
 /* Cut, it would be another's. */
-TEST(so_is_that_of_a_header)
+TEST(a_frame_name_in_a_header_that_is_too_long_is_refused)
 {
 	Apollo__Drivers__Gnss__Imu sent = APOLLO__DRIVERS__GNSS__IMU__INIT;
 	Apollo__Common__Header h = APOLLO__COMMON__HEADER__INIT;
@@ -463,8 +463,8 @@ TEST(so_is_that_of_a_header)
 	assert_int_equal(apollo_peer_decode(&sent.base, "apollo.drivers.gnss.Imu", NULL, NULL, &body), 0);
 }
 
-/* As Apollo's own code, which asks has_timestamp_sec(); over ROS 0 cannot be told from unset. */
-TEST(a_stamp_of_0_that_is_there_is_the_time_0)
+/* As in Apollo's own code, which checks has_timestamp_sec(); over ROS 0 cannot be told from unset. */
+TEST(a_stamp_that_is_set_to_0_is_time_0)
 {
 	const struct apollo_type *t = apollo_in_find(APOLLO_10, "apollo.drivers.gnss.Imu");
 	struct message_in ret = { .buf = body.bytes, .room = sizeof(body.bytes) };
@@ -478,7 +478,7 @@ TEST(a_stamp_of_0_that_is_there_is_the_time_0)
 	assert_true(ret.stamp_sim_ns == MESSAGE_IN_NO_STAMP);
 }
 
-TEST(fixed_frames_are_those_of_a_channel_that_is_fixed)
+TEST(transforms_on_a_static_channel_are_marked_static)
 {
 	const struct apollo_type *t = apollo_in_find(APOLLO_10, "apollo.transform.TransformStampeds");
 	struct apollo_options o = { .is_static = true };
@@ -492,7 +492,7 @@ TEST(fixed_frames_are_those_of_a_channel_that_is_fixed)
 	assert_false(sim_Transforms_from(body.bytes, ret.size)->is_static);
 }
 
-TEST(a_definition_tells_whose_it_is)
+TEST(the_release_is_recognised_by_the_definition)
 {
 	static const char old[] = "\x0a\x22modules/common/proto/header.proto",
 			  new[] = "modules/common_msgs/basic_msgs/x.proto";

@@ -89,7 +89,7 @@ static size_t count(const struct apollo_set *s, const char *name)
 	return apollo_set_files(s, name, files);
 }
 
-TEST(files_come_behind_what_they_import_whatever_their_order)
+TEST(files_follow_those_they_import_whatever_their_order)
 {
 	struct apollo_set *s =
 		read_set(MAKE({ "c", "b", "C" }, { "b", "a", "B" }, { "a", NULL, "A" }, { "d", NULL, "D" }));
@@ -105,7 +105,7 @@ TEST(files_come_behind_what_they_import_whatever_their_order)
 	apollo_set_destroy(s);
 }
 
-TEST(what_is_missing_or_in_a_circle_is_left_out_and_the_rest_holds)
+TEST(files_with_missing_or_circular_imports_are_left_out)
 {
 	struct apollo_set *s = read_set(MAKE({ "a", "none", "A" }, { "b", "a", "B" }, { "c", NULL, "C" },
 					     { "x", "y", "X" }, { "y", "x", "Y" }));
@@ -119,7 +119,7 @@ TEST(what_is_missing_or_in_a_circle_is_left_out_and_the_rest_holds)
 	apollo_set_destroy(s);
 }
 
-TEST(a_clash_is_named_with_both_files)
+TEST(conflicting_definitions_are_named_with_both_files)
 {
 	struct apollo_set *s =
 		read_set(MAKE({ "a", NULL, "A" }, { "b", NULL, "A" }, { "c", NULL, "C" }, { "d", NULL, "A" }));
@@ -135,7 +135,7 @@ TEST(a_clash_is_named_with_both_files)
 	apollo_set_destroy(s);
 }
 
-TEST(a_set_that_is_damaged_keeps_what_is_whole)
+TEST(a_truncated_set_keeps_its_complete_files)
 {
 	size_t n = MAKE({ "a", NULL, "A" }, { "b", NULL, "B" }), one = MAKE({ "a", NULL, "A" });
 	struct apollo_set *s;
@@ -154,7 +154,7 @@ TEST(a_set_that_is_damaged_keeps_what_is_whole)
 	apollo_set_destroy(s);
 }
 
-TEST(a_file_that_nests_too_deep_is_left_out)
+TEST(a_file_nested_too_deeply_is_left_out)
 {
 	size_t n = MAKE({ "a", NULL, "A" }), len = 0;
 	struct apollo_set *s;
@@ -178,7 +178,7 @@ TEST(a_file_that_nests_too_deep_is_left_out)
 	apollo_set_destroy(s);
 }
 
-TEST(what_is_no_set_is_refused)
+TEST(a_file_that_is_not_a_descriptor_set_is_refused)
 {
 	struct apollo_set *s = NULL;
 
@@ -221,8 +221,11 @@ static void same_as_ours(enum apollo_release release, const char *path)
 	apollo_set_destroy(s);
 }
 
-/* With names in JSON, as protoc writes it; or as .proto files, of which the same bytes are made; and what a set has not. */
-TEST(protocs_set_and_the_files_of_a_release_are_what_is_carried_here)
+/*
+ * A set with names in JSON, as protoc writes it; or .proto files, which compile to the same bytes; and the messages
+ * missing in a set.
+ */
+TEST(the_built_in_definitions_equal_those_of_protoc_and_the_releases)
 {
 	struct apollo_set *s = NULL;
 
@@ -312,8 +315,8 @@ static void check_bad(const char *folder, const char *text, const char *what)
 	apollo_set_destroy(s);
 }
 
-/* Of another number, name, form, message or number of times. */
-TEST(fields_that_are_lacking_are_named)
+/* Fields of another number, name, form, message type or label. */
+TEST(missing_fields_are_named)
 {
 	static char folder[TEST_PATH_MAX];
 	struct apollo_set *s = NULL;
@@ -355,7 +358,7 @@ TEST(a_package_that_contains_nul_matches_no_name)
 }
 
 /* Each that is sent is one of Apollo's. */
-TEST(what_is_sent_is_in_a_release)
+TEST(every_sent_message_exists_in_a_release)
 {
 	struct apollo_file own[2][APOLLO_DEFINITIONS_MAX];
 	size_t n[2] = { apollo_own_files(APOLLO_5, own[0]), apollo_own_files(APOLLO_10, own[1]) };
@@ -375,7 +378,7 @@ TEST(what_is_sent_is_in_a_release)
 		}
 }
 
-TEST(what_is_wrong_in_a_folder_is_said_with_file_and_line_and_the_rest_holds)
+TEST(errors_in_a_folder_are_reported_with_file_and_line)
 {
 	static char deep[20000], folder[TEST_PATH_MAX];
 	struct apollo_set *s = NULL;
@@ -484,7 +487,7 @@ static size_t protoc(const char *text, uint8_t *ret, size_t room)
 }
 
 /* The same bytes: of each kind of declaration, in orders that a descriptor does not keep. */
-TEST(a_file_becomes_what_protoc_makes_of_it)
+TEST(a_proto_file_compiles_to_the_bytes_of_protoc)
 {
 	static uint8_t want[4096];
 

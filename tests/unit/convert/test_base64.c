@@ -11,7 +11,7 @@
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-TEST(the_vectors_of_the_rfc)
+TEST(the_test_vectors_of_the_rfc_are_reproduced)
 {
 	static const char *const want[] = { "", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy" };
 	char text[16];
@@ -38,7 +38,7 @@ static char slow(const uint8_t *data, size_t n, size_t i)
 	return alphabet[v];
 }
 
-TEST(every_length_at_every_place)
+TEST(every_length_is_encoded_at_every_alignment)
 {
 	uint64_t seed = test_seed(1);
 	uint8_t data[MOST + 64], back[MOST + 64];
@@ -63,7 +63,7 @@ TEST(every_length_at_every_place)
 }
 
 /* Every invalid character, at every place of a long text. */
-TEST(another_character_is_refused)
+TEST(an_invalid_character_is_refused)
 {
 	char text[132];
 	uint8_t back[100];

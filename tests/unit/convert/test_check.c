@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a converter says against the definition: every way of not following it is found, named, and ends the message. */
+/* The output of a converter against the definition: every deviation is found, named, and ends the message. */
 
 #include "tests/support/test.h"
 
@@ -160,7 +160,7 @@ static int say(void (*what)(struct sim_enc *e), struct enc_check *c)
 	return r;
 }
 
-TEST(what_differs_is_named)
+TEST(differences_from_the_definition_are_named)
 {
 	static const struct {
 		void (*what)(struct sim_enc *e);

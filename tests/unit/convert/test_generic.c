@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages as they are: what is said follows the definition that the other side is told, in every kind and shape, and reads
- * back to the same message; and how a type finds its way, by converter, mapping or fields.
+ * Messages in their own form: the encoding follows the definition that the other side gets, for every kind and shape of
+ * field, and reads back to the same message; and the choice of converter, mapping or own fields for a type.
  */
 #include "support/test.h"
 
@@ -36,7 +36,7 @@ static size_t flatten(const struct iov_buf *o)
 	return at;
 }
 
-/* Behind the check against the definition that is told to the other side; the bytes are in wire. */
+/* Behind the check against the definition that the other side gets; the bytes are in wire. */
 static int emit(const struct sim_type *t, enum wire_format format, size_t size, size_t *ret_len)
 {
 	char name[ROS_GENERIC_NAME_MAX], why[256], *text = ros_generic_text(t, ROS_GENERIC_ROS2);
@@ -100,7 +100,7 @@ static void round_trip(const struct sim_type *t, enum wire_format format, size_t
 	}
 }
 
-TEST(every_kind_there_and_back)
+TEST(messages_of_every_field_kind_read_back)
 {
 	for (int format = WIRE_CDR; format <= WIRE_POSITIONAL; format++) {
 		round_trip(&probe_Every_type, (enum wire_format)format,
@@ -110,7 +110,7 @@ TEST(every_kind_there_and_back)
 	}
 }
 
-TEST(every_shape_there_and_back)
+TEST(messages_of_random_types_read_back)
 {
 	uint64_t seed = test_seed(7);
 
@@ -124,7 +124,7 @@ TEST(every_shape_there_and_back)
 	}
 }
 
-TEST(known_bytes_come_out)
+TEST(known_bytes_are_written)
 {
 	/* sim/LaneLines would do as well; this one has an empty message inside */
 	static const uint8_t want[] = { 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0 };
@@ -165,7 +165,7 @@ TEST(known_bytes_come_out)
 }
 
 /* Big arrays of numbers are pointed to, not copied. */
-TEST(big_arrays_stay_where_they_are)
+TEST(large_arrays_are_referenced_not_copied)
 {
 	static const struct sim_field field = { .name = "v",
 						.comment = "",
@@ -196,7 +196,7 @@ TEST(big_arrays_stay_where_they_are)
 }
 
 /* What the rules of bodies refuse is refused here too, and nothing else. */
-TEST(the_rules_are_those_of_bodies)
+TEST(invalid_bodies_are_refused_as_by_the_body_check)
 {
 	uint64_t seed = test_seed(7);
 	unsigned refused = 0;
@@ -224,7 +224,7 @@ TEST(the_rules_are_those_of_bodies)
 }
 
 /* Spans that lie over one another may not make much of a small body. */
-TEST(what_overlaps_is_refused)
+TEST(overlapping_spans_are_refused)
 {
 	static const struct sim_field fields[] = {
 		{ .name = "v",
@@ -327,14 +327,14 @@ static void shown(const struct ros_type *const *known)
 	conversion_out_close(&c);
 }
 
-TEST(what_is_shown_has_the_fields_of_either_ros)
+TEST(types_for_display_have_the_fields_of_either_ros)
 {
 	shown(ros1_types);
 	shown(ros2_types);
 	assert_null(conversion_out_preferred(NULL, &sim_LaneLines_type, "visualization_msgs"));
 }
 
-TEST(converters_come_first)
+TEST(converters_take_precedence_over_mappings)
 {
 	struct sim_type other = sim_Imu_type;
 	struct conversion_out c;
@@ -386,7 +386,7 @@ static void comes_by(const char *foreign, const char *sim)
 	conversion_in_close(&c);
 }
 
-TEST(what_comes_in_finds_its_type)
+TEST(an_inbound_type_is_mapped_or_defined)
 {
 	memset(converters, 0, sizeof(converters));
 	comes_by("autoware_vehicle_msgs/msg/GearCommand", "sim/GearCommand");
@@ -414,7 +414,7 @@ static void goes_out_as(const struct ros_type *const *known, const struct sim_ty
 }
 
 /* In and out again it is the same message, though a byte is a uint8 here. */
-TEST(common_messages_come_in_as_they_are)
+TEST(common_ros_messages_are_received_and_sent_unchanged)
 {
 	static const uint8_t feedback[] = { 0, 1, 0, 0, 2, 3, 0, 0, 0, 0, 128, 63 };
 	struct message_in to = { .buf = back, .room = sizeof(back) };
@@ -445,8 +445,8 @@ TEST(common_messages_come_in_as_they_are)
 	assert_non_null(strstr(why, "at most 63 characters"));
 }
 
-/* Where Jazzy has other fields; what it has as Humble is that. */
-TEST(a_message_of_jazzy_has_its_fields)
+/* Messages whose fields differ in Jazzy; the others are those of Humble. */
+TEST(a_jazzy_message_has_its_fields)
 {
 	static const uint8_t range[] = { 0, 1, 0,   0,  5, 0, 0, 0,  6, 0, 0,   0,  2, 0, 0,  0,  'u', 0, 1, 0,
 					 0, 0, 128, 63, 0, 0, 0, 64, 0, 0, 128, 64, 0, 0, 64, 64, 0,   0, 0, 63 };
@@ -494,7 +494,7 @@ static void does_not_open(const char *foreign, const char *definition, bool raw,
 }
 
 /* A mapping where the definition is the known one, else a type of its name, with its fields. */
-TEST(a_type_opens_by_the_definition_that_comes_with_it)
+TEST(a_type_is_opened_by_its_definition)
 {
 	const char *imu = ros_type_find(ros1_types, "sensor_msgs/Imu")->definition;
 	struct conversion_in c;
@@ -522,7 +522,7 @@ TEST(a_type_opens_by_the_definition_that_comes_with_it)
 	does_not_open("car msgs/Thing", "int8 x\n", false, "its definition cannot be read: ");
 }
 
-TEST(a_type_that_was_made_has_the_stamp_and_the_frame_of_its_header)
+TEST(a_generated_type_has_the_stamp_and_frame_of_its_header)
 {
 	static const uint8_t thing[] = { 9, 0, 0, 0, 5, 0, 0, 0, 7, 0, 0, 0, 3, 0, 0, 0, 'c', 'a', 'r', 4 };
 	struct message_in to = { .buf = back, .room = sizeof(back) };
@@ -541,7 +541,7 @@ TEST(a_type_that_was_made_has_the_stamp_and_the_frame_of_its_header)
 }
 
 /* In and out again: of that definition, word for word, though a byte is a uint8 here and 0x10 is 16. */
-TEST(a_type_that_was_made_goes_out_under_its_own_sum)
+TEST(a_generated_type_is_sent_with_the_md5_sum_of_its_definition)
 {
 	static const char thing[] =
 		"byte OK=0\nbyte BAD=-1\nchar LETTER=0x41\nbool YES=True\nfloat32 RATE=0.1\nfloat64 G=9.80665\n"
@@ -612,8 +612,8 @@ TEST(a_comment_of_a_type_adds_nothing_to_its_definition)
 	}
 }
 
-/* A type that took the name of a message of ROS and has other fields stays what it is. */
-TEST(another_type_of_that_name_goes_out_as_it_is)
+/* A type with the name of a ROS message and other fields is sent in its own form. */
+TEST(a_type_with_the_name_of_a_ros_message_keeps_its_own_fields)
 {
 	static const struct sim_type taken = {
 		.abi = SIM_TYPE_ABI, .size = sizeof(taken), .name = "sensor_msgs/JoyFeedback", .comment = ""
@@ -626,7 +626,7 @@ TEST(another_type_of_that_name_goes_out_as_it_is)
 	conversion_out_close(&c);
 }
 
-/* The converter says none, and the bridge has it. */
+/* The converter gives no definition, and the bridge has its own. */
 TEST(converters_of_common_messages_need_no_definition)
 {
 	memset(converters, 0, sizeof(converters));
@@ -682,8 +682,8 @@ static size_t put_headed(const char *frame)
 	return len;
 }
 
-/* The first one that is not nested is the message's. */
-TEST(a_converters_header_is_noted)
+/* The first header that is not nested is the message's. */
+TEST(the_header_field_of_a_converter_is_noted)
 {
 	const struct sim_converter one = { .type = &sim_Imu_type, .foreign = "a/B", .read = read_headed };
 	struct conversion_in c = { .sim = &sim_Imu_type, .converter = &one };
@@ -701,7 +701,7 @@ TEST(a_converters_header_is_noted)
 	assert_string_equal(to.frame, "");
 }
 
-TEST(converters_that_read_wrongly_are_stopped)
+TEST(converters_that_read_out_of_order_are_stopped)
 {
 	static const int want[] = { 0, -ENOBUFS, -EBADMSG, -EBADMSG, -EDOM, 1 };
 	static const uint8_t message[12] = { 0, 1 };
@@ -735,7 +735,7 @@ static void from_file(const char *foreign, const char *path, int want, const cha
 	conversion_in_close(&c);
 }
 
-TEST(a_file_tells_the_fields)
+TEST(a_definition_file_gives_the_fields)
 {
 	memset(converters, 0, sizeof(converters));
 	from_file("probe/msg/Every", "tests/unit/schemas/probe/Every.msg", 0, NULL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types from JSON Schemas, whose every property is a field or is named; what is no schema of a message; schemas from types. */
+/*
+ * Types from JSON Schemas, whose every property becomes a field or is named; schemas that describe no message; schemas
+ * from types.
+ */
 #include "support/test.h"
 
 #include <errno.h>
@@ -12,7 +15,7 @@
 
 static char left_out[JSON_SCHEMA_LEFT_MAX], why[600];
 
-/* The type's definition, with what it nests behind lines of "=". */
+/* The type's definition, with nested ones behind lines of "=". */
 static void makes(const char *name, const char *schema, const char *type, const char *definition)
 {
 	const struct sim_type *t = NULL;
@@ -41,7 +44,7 @@ static void is_refused(const char *schema, const char *sentence)
 #define NUMBER                    "{\"type\":\"number\"}"
 #define RULE                      "================================================================================\n"
 
-TEST(properties_are_fields_in_their_order)
+TEST(properties_become_fields_in_order)
 {
 	makes("car.Thing",
 	      OBJECT("\"z\":" NUMBER
@@ -52,7 +55,7 @@ TEST(properties_are_fields_in_their_order)
 	assert_string_equal(left_out, "");
 }
 
-TEST(objects_are_types_named_by_title_or_place)
+TEST(nested_objects_become_types_named_by_title_or_path)
 {
 	makes("car.Thing",
 	      OBJECT("\"at\":" TITLED("geo.Point", "\"x\":" NUMBER) ",\"inner\":" OBJECT("\"deep\":" OBJECT(
@@ -66,7 +69,7 @@ TEST(objects_are_types_named_by_title_or_place)
 	assert_string_equal(left_out, "");
 }
 
-TEST(two_of_one_title_are_two_types)
+TEST(two_types_of_one_title_are_distinguished)
 {
 	makes("car.Thing",
 	      OBJECT("\"a\":" TITLED("P", "\"x\":" NUMBER) ",\"b\":" TITLED("P", "\"y\":" NUMBER) ",\"c\":" TITLED(
@@ -75,7 +78,7 @@ TEST(two_of_one_title_are_two_types)
 	      "car/P a\ncar/P_2 b\ncar/P_2 c\n" RULE "MSG: car/P\nfloat64 x\n" RULE "MSG: car/P_2\nfloat64 y\n");
 }
 
-TEST(references_lead_to_definitions)
+TEST(references_to_definitions_are_resolved)
 {
 	makes("car.Thing",
 	      "{\"$ref\":\"#/definitions/Root\",\"definitions\":{\"Root\":" OBJECT(
@@ -89,7 +92,7 @@ TEST(references_lead_to_definitions)
 #define SEC_NSEC(more) \
 	more "\"type\":\"object\",\"properties\":{\"sec\":{\"type\":\"integer\"},\"nsec\":{\"type\":\"integer\"}}}"
 
-TEST(times_are_times)
+TEST(times_and_durations_are_recognised)
 {
 	makes("car.Thing",
 	      OBJECT("\"at\":" SEC_NSEC("{\"title\":\"time\",") ",\"plain\":" SEC_NSEC("{") ",\"wait\":" SEC_NSEC(
@@ -99,7 +102,7 @@ TEST(times_are_times)
 	      "MSG: car/Thing_almost\nint64 sec\nfloat64 nsec\n");
 }
 
-TEST(choices_of_constants_are_what_they_are)
+TEST(choices_of_constants_have_their_common_type)
 {
 	makes("car.Thing",
 	      OBJECT("\"level\":{\"oneOf\":[{\"title\":\"LOW\",\"const\":0},{\"title\":\"HIGH\",\"const\":1}]},"
@@ -108,7 +111,7 @@ TEST(choices_of_constants_are_what_they_are)
 	assert_string_equal(left_out, "both (anything)");
 }
 
-TEST(what_is_no_field_is_named)
+TEST(properties_that_cannot_be_fields_are_named)
 {
 	makes("car.Thing",
 	      OBJECT("\"n\":" NUMBER ",\"max-speed\":" NUMBER ",\"u\":{\"anyOf\":[" NUMBER
@@ -132,7 +135,7 @@ TEST(what_is_no_field_is_named)
 		"aa (an array of arrays)");
 }
 
-TEST(names_become_names_of_types)
+TEST(names_are_turned_into_type_names)
 {
 	static const char *const names[][2] = {
 		{ "foxglove.Log", "foxglove/Log" },
@@ -167,7 +170,7 @@ static char *doubling(void)
 	return text;
 }
 
-TEST(what_is_no_schema_of_a_message_is_refused)
+TEST(a_schema_that_is_not_of_an_object_is_refused)
 {
 	char *text = doubling(), deep[400];
 
@@ -201,8 +204,8 @@ TEST(depth_is_bounded)
 	sim_type_unref(t);
 }
 
-/* The schema of each type of ours reads as a type with the same fields, in the words that JSON has. */
-TEST(types_have_schemas)
+/* The schema of each type of ours reads as a type with the same fields, as far as JSON can express them. */
+TEST(every_type_has_a_schema)
 {
 	for (const struct sim_type *const *t = sim_type_builtins(); *t; t++) {
 		const struct sim_type *back = NULL;

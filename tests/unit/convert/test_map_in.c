@@ -84,7 +84,7 @@ static size_t put_control(enum wire_format format, float angle, bool rate)
 }
 
 /* A frame that no slot has room for. */
-TEST(a_long_frame_is_refused)
+TEST(a_frame_name_that_is_too_long_is_refused)
 {
 	const struct map_options plain = { .frame = "0123456789012345678901234567890123456789" };
 	const struct sim_Detected3DObjects none = { 0 };
@@ -97,7 +97,7 @@ TEST(a_long_frame_is_refused)
 	assert_int_equal(get("lgsvl_msgs/Detection3DArray", WIRE_CDR, len), -EMSGSIZE);
 }
 
-TEST(autowares_control_says_what_is_present)
+TEST(optional_fields_of_autowares_control_are_marked_as_present)
 {
 	const struct sim_VehicleControl *m = (const struct sim_VehicleControl *)(const void *)body;
 
@@ -117,13 +117,13 @@ TEST(autowares_control_says_what_is_present)
 	}
 }
 
-TEST(what_is_no_number_is_dropped)
+TEST(values_that_are_not_finite_are_dropped)
 {
 	assert_int_equal(get("autoware_control_msgs/Control", WIRE_CDR, put_control(WIRE_CDR, NAN, true)), -EDOM);
 	assert_int_equal(get("autoware_control_msgs/Control", WIRE_CDR, put_control(WIRE_CDR, INFINITY, true)), -EDOM);
 }
 
-TEST(a_length_that_does_not_fit_is_dropped)
+TEST(a_message_with_a_wrong_length_is_dropped)
 {
 	size_t len = put_control(WIRE_CDR, 1, true);
 
@@ -146,7 +146,7 @@ static int one_byte(const char *ros, uint8_t v)
 	return get(ros, WIRE_CDR, end(&m));
 }
 
-TEST(commands_have_our_numbers)
+TEST(command_numbers_are_translated)
 {
 	static const uint8_t gears[][2] = { { 1, SIM_GEAR_NEUTRAL },  { 2, SIM_GEAR_DRIVE },
 					    { 19, SIM_GEAR_DRIVE },   { 20, SIM_GEAR_REVERSE },
@@ -190,7 +190,7 @@ static int lgsvl_control(float throttle, uint8_t gear)
 	return get("lgsvl_msgs/VehicleControlData", WIRE_ROS1, end(&m));
 }
 
-TEST(svls_control_is_turned_and_bounded)
+TEST(svl_control_is_mirrored_and_clamped)
 {
 	const struct sim_VehicleControl *m = (const struct sim_VehicleControl *)(const void *)body;
 
@@ -203,7 +203,7 @@ TEST(svls_control_is_turned_and_bounded)
 }
 
 /* What we send can be read back: both halves of the array mappings against one another. */
-TEST(detections_come_back)
+TEST(detections_read_back)
 {
 	static const char *const both[][2] = { { "sim/Detected2DObjects", "lgsvl_msgs/Detection2DArray" },
 					       { "sim/Detected3DObjects", "lgsvl_msgs/Detection3DArray" } };
@@ -270,7 +270,7 @@ static int nowhere(const char *ros, size_t vector)
 
 #define OF(member) offsetof(struct sim_Detected3DObject, member)
 
-TEST(objects_that_are_nowhere_are_dropped)
+TEST(objects_without_a_finite_position_are_dropped)
 {
 	static const struct {
 		const char *ros;
@@ -290,7 +290,7 @@ TEST(objects_that_are_nowhere_are_dropped)
 	}
 }
 
-TEST(a_count_that_cannot_be_is_dropped)
+TEST(an_impossible_count_is_dropped)
 {
 	static const struct sim_enc_header h = { 0, 0, "" };
 	struct message m;
@@ -311,7 +311,7 @@ static size_t put_clock(enum wire_format format, uint32_t sec, uint32_t nanosec)
 	return end(&m);
 }
 
-TEST(a_clock_is_a_time_or_nothing)
+TEST(a_clock_message_is_a_valid_time_or_dropped)
 {
 	int64_t sim_ns = -7;
 	size_t len = put_clock(WIRE_CDR, 12, 999999999);
@@ -364,7 +364,7 @@ static size_t put_vehicle_cmd(uint8_t gear, double yaw_rate)
 }
 
 /* Each type that is made of it refuses what another refuses. */
-TEST(a_vehicle_cmd_is_taken_whole_or_not_at_all)
+TEST(a_vehicle_cmd_is_taken_completely_or_not_at_all)
 {
 	static const char *const types[] = { "sim/VehicleControl", "sim/TurnCommand", "sim/HazardCommand" };
 
@@ -379,7 +379,7 @@ TEST(a_vehicle_cmd_is_taken_whole_or_not_at_all)
 	assert_string_equal(map_in_find("autoware_msgs/VehicleCmd")->sim, types[0]);
 }
 
-TEST(only_what_is_listed_comes_in)
+TEST(only_listed_types_are_received)
 {
 	assert_null(map_in_find("sensor_msgs/JointState"));
 	assert_null(map_in_find("autoware_vehicle_msgs"));

@@ -127,7 +127,7 @@ static void check_cloud(const struct message_in *to, uint32_t step)
 	assert_memory_equal(data + 66, points + step, 66);
 }
 
-TEST(points_stay_as_they_are_laid_out)
+TEST(the_point_layout_is_kept)
 {
 	struct cloud c = velodyne;
 	struct message_in to = all_of_it();
@@ -147,7 +147,7 @@ TEST(points_stay_as_they_are_laid_out)
 	check_cloud(&to, 66);
 }
 
-TEST(clouds_that_do_not_hold_together_are_refused)
+TEST(inconsistent_clouds_are_refused)
 {
 	struct message_in to = all_of_it(), few = { .buf = body, .room = 300 };
 	struct cloud c = velodyne;
@@ -171,7 +171,7 @@ TEST(clouds_that_do_not_hold_together_are_refused)
 
 /* ---- images ---- */
 
-TEST(a_large_image_is_whole)
+TEST(a_large_image_is_received_completely)
 {
 	static uint8_t pixels[6u << 20];
 	struct message_in to = all_of_it();
@@ -198,7 +198,7 @@ TEST(a_large_image_is_whole)
 }
 
 /* ROS 1 has D, K, R and P where a format has names. */
-TEST(a_camera_of_ros_1_has_capitals)
+TEST(camera_info_of_ros_1_has_capital_field_names)
 {
 	static const char text[] =
 		"{\"header\":{\"frame_id\":\"cam\"},\"D\":[0.5],\"K\":[1,2,3,4,5,6,7,8,9],\"P\":[3]}";
@@ -246,8 +246,11 @@ static double read_json(const char *ros, const char *text)
 				 : (double)((const struct sim_Float32 *)(const void *)body)->data;
 }
 
-/* Its channel says what it means: NaN may be "no reading". null is what a rosbridge server makes of one that is not finite. */
-TEST(a_number_by_itself_may_be_none)
+/*
+ * NaN has a meaning on such a channel, e.g. "no reading". A rosbridge server turns values that are not finite into
+ * null.
+ */
+TEST(a_plain_number_may_be_nan_or_infinite)
 {
 	static const char *const types[] = { "std_msgs/Float32", "std_msgs/msg/Float64" };
 
@@ -302,7 +305,7 @@ static int read_sentence(const char *s, struct sim_Gps *ret)
 }
 
 /* Worked out by hand: 48 degrees 7.038 minutes, and so on; a geoid 46.9 m above the ellipsoid. */
-TEST(sentences_of_any_receiver)
+TEST(nmea_sentences_of_any_receiver_are_read)
 {
 	struct sim_Gps m;
 
@@ -340,7 +343,7 @@ static int again(const char *sim, const char *ros, const void *sent, size_t size
 }
 
 /* NaN there, over ROS as over Cyber RT. */
-TEST(what_a_chassis_leaves_unset_is_0)
+TEST(unset_values_of_a_chassis_read_as_0)
 {
 	static const struct sim_CanBus sent = { .engine_rpm = NAN, .speed = NAN, .throttle = NAN, .steering = NAN };
 	struct message_in to = all_of_it();
@@ -366,7 +369,7 @@ static struct sim_TrafficSignal *one_signal(size_t *ret_size)
 	return s;
 }
 
-TEST(a_confidence_that_is_no_number_is_none)
+TEST(a_nan_confidence_reads_as_0)
 {
 	struct message_in to = all_of_it();
 	size_t size;
@@ -377,7 +380,7 @@ TEST(a_confidence_that_is_no_number_is_none)
 	assert_true(sim_TrafficSignals_signals(to.buf, to.size, &n)->score == 0);
 }
 
-TEST(signals_that_are_nowhere_are_dropped)
+TEST(signals_without_a_finite_position_are_dropped)
 {
 	static const char array[] = "lgsvl_msgs/SignalArray";
 	struct message_in to = all_of_it();
@@ -415,8 +418,8 @@ static void put_prediction(struct sim_enc *e)
 	sim_enc_end(e);
 }
 
-/* Two groups, of two lamps and of one, and what they will show. */
-TEST(lamps_of_all_groups_are_one_list)
+/* Two groups, of two lamps and of one, and the states that they will have. */
+TEST(lamps_of_all_groups_become_one_list)
 {
 	struct message_in to = all_of_it();
 	struct sim_enc *e = begin(WIRE_CDR);
@@ -458,7 +461,7 @@ TEST(lamps_of_all_groups_are_one_list)
 }
 
 /* One foreign type, two of ours: the rig chooses, the first is the default. */
-TEST(a_type_of_ours_may_be_asked_for)
+TEST(the_rig_may_choose_among_several_types_of_simd)
 {
 	struct conversion_in c;
 	char why[200] = "";

@@ -45,7 +45,7 @@ static struct map_message input(size_t size, const struct map_options *options)
 				     .options = options };
 }
 
-/* Says it to an encoder behind the check; whatever the mapping answers, what the check found is in c. */
+/* Encodes it with an encoder behind the check; whatever the mapping answers, the errors found by the check are in c. */
 static int say(const struct map *m, const struct ros_type *type, const struct map_message *in, struct enc_check *c)
 {
 	struct enc_wire w;
@@ -99,7 +99,7 @@ TEST(the_options_do_not_change_the_fields)
 }
 
 /* A body that is cut anywhere is refused or read within its bounds (the sanitizers look). */
-TEST(cut_bodies_are_harmless)
+TEST(truncated_bodies_do_no_harm)
 {
 	static const struct map_options plain;
 
@@ -130,8 +130,8 @@ TEST(mappings_are_found_by_either_name)
 	assert_null(map_find("sim/GpsIns", NULL));
 }
 
-/* Markers and Autoware.AI's objects only go out: they are no type's default. */
-TEST(what_only_goes_out_is_no_default)
+/* Markers and Autoware.AI's objects are only sent: they are no type's default. */
+TEST(outbound_only_mappings_are_never_the_default)
 {
 	unsigned n = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON and CBOR: known texts and bytes, every type there and back, and what is malformed. */
+/* JSON and CBOR: known texts and bytes, every type both ways, and malformed input. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -124,14 +124,14 @@ static void round_trip(const struct sim_type *t, size_t size)
 	ros_text_destroy(ros);
 }
 
-TEST(every_type_there_and_back)
+TEST(messages_of_every_type_read_back)
 {
 	round_trip(&probe_Every_type, sample_body(&probe_Every_type, body, sizeof(body)));
 	for (const struct sim_type *const *t = sim_type_builtins(); *t; t++)
 		round_trip(*t, sample_body(*t, body, sizeof(body)));
 }
 
-TEST(every_shape_there_and_back)
+TEST(messages_of_random_types_read_back)
 {
 	uint64_t seed = test_seed(7);
 
@@ -147,7 +147,7 @@ TEST(every_shape_there_and_back)
 
 /* ---- known texts and bytes ---- */
 
-/* What a mapping of a message says, behind an envelope's beginning. */
+/* The output of a mapping for a message, behind an envelope's beginning. */
 static const char *said(const char *sim, const char *ros, const struct ros_type *const *known, const char *json,
 			enum json_nan nan)
 {
@@ -190,7 +190,7 @@ TEST(known_texts_of_ros1_and_ros2)
 }
 
 /* ROS 1 has capitals there, which a peer insists on. */
-TEST(names_are_those_of_the_definition)
+TEST(field_names_match_the_ros_release)
 {
 	const char *text = said("sim/CameraInfo", "sensor_msgs/CameraInfo", ros1_types, "{}", JSON_NAN_WORD);
 
@@ -199,7 +199,7 @@ TEST(names_are_those_of_the_definition)
 	assert_non_null(strstr(text, "\"d\":[],\"k\":[0,0,0,0,0,0,0,0,0],\"r\":"));
 }
 
-TEST(what_json_has_no_number_for)
+TEST(infinite_and_nan_values_are_written_as_json_allows)
 {
 	static const char scan[] = "{\"range_min\":1,\"range_max\":3,\"ranges\":[2,5,0.1],\"intensities\":[1,1,1]}";
 
@@ -229,7 +229,7 @@ static void check_string(const char *s, const char *json, const char *text)
 	iov_buf_finish(&o);
 }
 
-TEST(strings_are_escaped_and_mended)
+TEST(strings_are_escaped_and_repaired)
 {
 	check_string("", "\"\"", "");
 	check_string("a\"\\/\n\t\x01\x1f\x7f", "\"a\\\"\\\\/\\n\\t\\u0001\\u001f\x7f\"", "a\"\\/\n\t\x01\x1f\x7f");
@@ -240,7 +240,7 @@ TEST(strings_are_escaped_and_mended)
 		     "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
 }
 
-/* A cloud of any size is pointed to, and so is every large array: what stands before it is known. */
+/* A cloud of any size is sent in place, and so is every large array: the bytes before it are known. */
 TEST(large_arrays_of_cbor_are_not_copied)
 {
 	static const uint8_t head[] = { 0xa1, 0x64, 'd', 'a', 't', 'a', 0xd8, 85, 0x59, 0x08, 0x00 };
@@ -264,7 +264,7 @@ TEST(large_arrays_of_cbor_are_not_copied)
 	iov_buf_finish(&o);
 }
 
-/* ---- what comes in ---- */
+/* ---- inbound messages ---- */
 
 static const char *text(const char *json)
 {
@@ -272,8 +272,8 @@ static const char *text(const char *json)
 	return json;
 }
 
-/* An envelope, its fields in another order, and one that nobody asked for. */
-TEST(an_envelope_is_a_message_too)
+/* An envelope, its fields in another order, and one without a request. */
+TEST(a_message_in_an_envelope_is_read)
 {
 	const char *frame;
 	size_t len;
@@ -295,9 +295,9 @@ TEST(an_envelope_is_a_message_too)
 	assert_string_equal(reader.ignored_one, "more");
 }
 
-/* ---- what is malformed ---- */
+/* ---- malformed messages ---- */
 
-/* What reading one f64 `x` of the message says. */
+/* The result of reading one f64 `x` of the message. */
 static int read_x(enum format format, const void *data, size_t len)
 {
 	begin(format, data, len);
@@ -396,7 +396,7 @@ TEST(malformed_cbor_is_refused)
 }
 
 /* Depth, fields of a message, and that neither takes long. */
-TEST(what_a_peer_sends_is_bounded)
+TEST(the_input_of_a_peer_is_bounded)
 {
 	size_t n = 1 << 20, at;
 	char *big = malloc(n + 1);
@@ -461,7 +461,7 @@ TEST(numbers_that_do_not_fit_are_refused)
 	assert_int_equal(reader.dec.err, -EDOM);
 }
 
-TEST(reals_are_read_to_the_last_bit)
+TEST(real_numbers_are_read_exactly)
 {
 	static const char *const texts[] = { "0.1",
 					     "-0.0",
@@ -486,8 +486,8 @@ TEST(reals_are_read_to_the_last_bit)
 	}
 }
 
-/* Typed arrays: in place where they are what is asked for, converted where they are not. */
-TEST(typed_arrays_of_every_form)
+/* Typed arrays: read in place where they have the requested type, converted where they do not. */
+TEST(typed_arrays_of_every_form_are_read)
 {
 	static const uint8_t floats[] = { 0xa1, 0x61, 'x', 0xd8, 85, 0x48, 0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0 };
 	static const uint8_t big_shorts[] = { 0xa1, 0x61, 'x', 0xd8, 73, 0x44, 0xff, 0xfe, 0x01, 0x00 };
@@ -515,8 +515,8 @@ TEST(typed_arrays_of_every_form)
 	assert_int_equal(reader.dec.err, -EBADMSG);
 }
 
-/* What Apollo's control leaves out stays unset; a stop is no missing pedal. */
-TEST(what_a_command_leaves_out_stays_unset)
+/* Fields that Apollo's control omits stay unset; a stop is not taken for a missing pedal. */
+TEST(fields_missing_in_a_command_stay_unset)
 {
 	const struct map_in *m = map_in_find("pb_msgs/ControlCommand");
 	const struct sim_VehicleControl *c = (const void *)body;

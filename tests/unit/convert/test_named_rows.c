@@ -184,7 +184,7 @@ static void check_out(const struct row *r, const struct map_message *in, const s
 	json_decref(same);
 }
 
-TEST(every_message_has_its_values_outside)
+TEST(every_outbound_message_has_its_expected_values)
 {
 	unsigned n = 0;
 	json_t *j;
@@ -212,7 +212,7 @@ TEST(every_message_has_its_values_outside)
 
 /* ---- in ---- */
 
-/* Takes out of messages what is 0 or empty: a peer may leave it out. Returns whether all of j is. */
+/* Removes fields that are 0 or empty: a peer may omit them. Returns whether all of j is. */
 static bool prune(json_t *j)
 {
 	const char *key;
@@ -265,7 +265,7 @@ static void check_in(const struct row *r, const struct map_in *m, json_t *tree, 
 }
 
 /* Whole, and with all left out that is 0 or empty. */
-TEST(every_message_has_its_values_inside)
+TEST(every_inbound_message_has_its_expected_values)
 {
 	static uint8_t cdr[8192];
 	unsigned n = 0;

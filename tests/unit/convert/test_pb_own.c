@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Types of one's own as protobuf: what is said reads back to the same message, in every kind and shape; what a peer is told
- * about it is what protoc makes of the text, and with that protoc reads the bytes.
+ * A user's own types as protobuf: the encoding reads back to the same message, for every kind and shape of field; the
+ * definition sent to a peer is what protoc makes of the text, and with it protoc reads the bytes.
  */
 #include "support/test.h"
 
@@ -105,7 +105,7 @@ static void round_trip(const struct sim_type *t, uint64_t *seed, size_t size)
 	mutilate(t, seed, len);
 }
 
-TEST(every_kind_there_and_back)
+TEST(messages_of_every_field_kind_read_back)
 {
 	uint64_t seed = test_seed(1);
 
@@ -116,7 +116,7 @@ TEST(every_kind_there_and_back)
 	dec_pb_finish(&decoder);
 }
 
-TEST(every_shape_there_and_back)
+TEST(messages_of_random_types_read_back)
 {
 	uint64_t seed = test_seed(7);
 
@@ -132,7 +132,7 @@ TEST(every_shape_there_and_back)
 	dec_pb_finish(&decoder);
 }
 
-/* ---- what a peer is told ---- */
+/* ---- the definition that a peer gets ---- */
 
 static struct ros_text *definition(const struct sim_type *t)
 {
@@ -198,7 +198,7 @@ static int clean(void **state)
 	return system(command);
 }
 
-/* Behind what is in set: the descriptor of a type, as an element of a FileDescriptorSet. Its .proto goes into the folder. */
+/* Appends the descriptor of a type to set, as an element of a FileDescriptorSet. Its .proto goes into the folder. */
 static void tell(const struct sim_type *t, struct iov_buf *set, char *command, size_t room)
 {
 	struct ros_text *ros = definition(t);
@@ -224,7 +224,7 @@ static void tell(const struct sim_type *t, struct iov_buf *set, char *command, s
 	ros_text_destroy(ros);
 }
 
-TEST_WITH(the_descriptor_is_the_one_of_protoc, prepare, clean)
+TEST_WITH(the_descriptor_equals_that_of_protoc, prepare, clean)
 {
 	char command[8192] = "protoc-c -I. --descriptor_set_out=theirs";
 	struct iov_buf set;
@@ -276,7 +276,7 @@ TEST_WITH(protoc_reads_the_bytes, prepare, clean)
 	}
 }
 
-TEST(constants_are_comments)
+TEST(constants_are_written_as_comments)
 {
 	struct ros_text *ros = definition(sim_type_builtin("sim/Point"));
 	char *text;
@@ -326,7 +326,7 @@ static int odd_read(const char *bytes, size_t len, int8_t *n, double *v, uint32_
 }
 #define ODD(text) odd_read(text, sizeof(text) - 1, &n, v, &n_v, &t)
 
-TEST(arrays_in_pieces_and_numbers_out_of_order)
+TEST(split_arrays_and_unordered_fields_are_read)
 {
 	double v[8] = { 0 };
 	uint32_t n_v = 0;
@@ -337,7 +337,7 @@ TEST(arrays_in_pieces_and_numbers_out_of_order)
 	assert_int_equal(ODD("\x11\0\0\0\0\0\0\xf0?\x20\x05\x08\x07\x12\x10\0\0\0\0\0\0\0@\0\0\0\0\0\0\x08@\x08\x7f"
 			     "\x1a\x04\x08\x02\x10\x03"),
 			 0);
-	assert_int_equal(n, 127); /* the last one, whatever stands between */
+	assert_int_equal(n, 127); /* the last one, whatever is between */
 	assert_int_equal(n_v, 3);
 	assert_true(v[0] == 1.0 && v[1] == 2.0 && v[2] == 3.0);
 	assert_int_equal(t, 2000000003);
@@ -348,7 +348,7 @@ TEST(arrays_in_pieces_and_numbers_out_of_order)
 	dec_pb_finish(&decoder);
 }
 
-TEST(what_does_not_fit_is_refused)
+TEST(values_out_of_range_are_refused)
 {
 	double v[8] = { 0 };
 	uint32_t n_v = 0;
@@ -366,7 +366,7 @@ TEST(what_does_not_fit_is_refused)
 	dec_pb_finish(&decoder);
 }
 
-TEST(times_reach_as_far_as_they_do_here)
+TEST(times_have_their_full_range)
 {
 	static const int64_t edge[] = { INT64_MIN, INT64_MIN + 1, -1, 0, 1, INT64_MAX, -1000000000, -1000000001 };
 	size_t got;
@@ -391,8 +391,8 @@ static void finish_into(struct enc_pb *e, struct iov_buf *o, uint8_t *to, size_t
 	iov_buf_finish(o);
 }
 
-/* Numbers that are filled in later have the bytes of those that lie there. */
-TEST(room_for_numbers_of_every_kind)
+/* Numbers that are filled in later have the same bytes as those written at once. */
+TEST(field_numbers_of_every_size_are_written)
 {
 	static uint8_t numbers[8 * 300], a[4096], b[4096];
 	uint64_t seed = test_seed(3);
@@ -424,7 +424,7 @@ TEST(room_for_numbers_of_every_kind)
 	}
 }
 
-TEST(too_deep_is_an_error)
+TEST(nesting_too_deep_is_an_error)
 {
 	uint8_t deep[40];
 	struct iov_buf o;

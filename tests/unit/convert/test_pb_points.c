@@ -176,7 +176,7 @@ TEST(any_cloud_has_the_bytes_of_protobuf_c)
 	}
 }
 
-TEST(any_layout)
+TEST(any_point_layout_has_the_bytes_of_protobuf_c)
 {
 	uint64_t seed = test_seed(2);
 	uint8_t bytes[MOST * 47];
@@ -197,8 +197,8 @@ TEST(any_layout)
 	}
 }
 
-/* What a way is not made for goes another. */
-TEST(the_fast_way_is_taken_where_it_fits)
+/* Points that a fast path does not support take another one. */
+TEST(the_fast_path_is_used_where_it_fits)
 {
 #if defined(__x86_64__)
 	uint64_t seed = test_seed(3);

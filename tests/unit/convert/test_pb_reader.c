@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The protobuf reader against protobuf-c, on any message, and on what is none. */
+/* The protobuf reader against protobuf-c, on any message, and on invalid ones. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ static size_t mutate(uint64_t *seed, uint8_t *bytes, size_t n)
 	return n;
 }
 
-TEST(what_protobuf_c_takes_reads_the_same)
+TEST(any_input_that_protobuf_c_accepts_reads_the_same)
 {
 	uint64_t seed = test_seed(2);
 	unsigned taken = 0, refused = 0;
@@ -56,7 +56,7 @@ TEST(what_protobuf_c_takes_reads_the_same)
 		n = pb_test__every__pack(m, bytes);
 		n += pb_test__every__pack(m, bytes + n); /* twice: scalars are replaced, arrays and messages grow */
 		n = mutate(&seed, bytes, n);
-		exact = malloc(n + !n); /* so that a sanitizer sees what is read behind it */
+		exact = malloc(n + !n); /* so that a sanitizer sees a read behind it */
 		assert_non_null(exact);
 		memcpy(exact, bytes, n);
 		by = pb_compare(exact, n);
@@ -87,7 +87,7 @@ static int all(const char *bytes, size_t n, unsigned *ret_fields)
 
 #define ALL(text, ret) all(text, sizeof(text) - 1, ret)
 
-TEST(malformed)
+TEST(malformed_messages_are_refused)
 {
 	static const struct {
 		const char *bytes;
@@ -128,7 +128,7 @@ TEST(malformed)
 	assert_int_equal(n, 1);
 }
 
-TEST(groups_are_passed_over)
+TEST(groups_are_skipped)
 {
 	unsigned n;
 
@@ -174,8 +174,8 @@ TEST(depth_is_bounded)
 	assert_int_equal(error, -E2BIG);
 }
 
-/* As protobuf has it: what is of another wire type is a field that nobody knows. */
-TEST(another_wire_type_is_not_taken)
+/* As protobuf requires: a field with another wire type counts as unknown. */
+TEST(a_field_of_another_wire_type_is_ignored)
 {
 	static const char bytes[] = "\x08\x01\x15\0\0\x80?";
 	struct pb_reader r, in;
@@ -201,7 +201,7 @@ TEST(another_wire_type_is_not_taken)
 	assert_int_equal(error, 0);
 }
 
-TEST(packed_numbers_that_do_not_add_up)
+TEST(malformed_packed_numbers_are_refused)
 {
 	static const char bytes[] = "\x0a\x09\0\0\0\0\0\0\xf0?\x80";
 	struct pb_reader r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Types that are made of definitions of protobuf: names, limits, what is not carried, what a peer may get wrong. test_pb_type_all.cpp holds their
- * messages against libprotobuf.
+ * Types made of protobuf definitions: names, limits, unsupported fields, possible mistakes of a peer.
+ * test_pb_type_all.cpp compares their messages with libprotobuf.
  */
 #include "support/test.h"
 
@@ -68,7 +68,7 @@ TEST(a_message_becomes_a_type_with_its_fields_by_number)
 	pb_type_destroy(t);
 }
 
-TEST(fields_have_the_nearest_of_our_kinds)
+TEST(fields_have_the_nearest_field_kind)
 {
 	struct pb_type *t = create("pb_types.two.Every");
 	const struct sim_type *s = pb_type_sim(t);
@@ -102,7 +102,7 @@ TEST(values_of_enums_are_constants)
 	pb_type_destroy(t);
 }
 
-TEST(names_that_would_be_alike_or_are_too_long_end_in_a_number)
+TEST(names_that_collide_or_are_too_long_get_a_number)
 {
 	struct pb_type *t = create("pb_types.two.Two_Names");
 	const char *a = field(pb_type_sim(t), "a")->type->name, *b = field(pb_type_sim(t), "b")->type->name;
@@ -116,7 +116,7 @@ TEST(names_that_would_be_alike_or_are_too_long_end_in_a_number)
 	pb_type_destroy(t);
 }
 
-TEST(what_is_not_carried_field_by_field_is_named)
+TEST(fields_carried_as_bytes_are_named)
 {
 	struct pb_type *t = create("pb_types.two.Every");
 
@@ -140,7 +140,7 @@ TEST(what_is_not_carried_field_by_field_is_named)
 
 /* ---- definitions ---- */
 
-TEST(a_definition_without_the_message_is_refused_with_a_sentence)
+TEST(a_definition_without_the_message_is_refused_with_the_reason)
 {
 	static const char *const none[] = { "pb_types.two.Nobody", "pb_types.two.Outer", "", ".", "pb_types.two" };
 	struct pb_type *t;
@@ -153,7 +153,7 @@ TEST(a_definition_without_the_message_is_refused_with_a_sentence)
 	assert_int_equal(pb_type_create(NULL, 0, "a.B", &t, why, sizeof(why)), -ENOENT);
 }
 
-TEST(a_definition_that_is_damaged_is_refused_or_holds)
+TEST(a_damaged_definition_is_refused_or_usable)
 {
 	uint64_t seed = test_seed(3);
 	uint8_t *bytes = malloc(sizeof(set));
@@ -176,7 +176,7 @@ TEST(a_definition_that_is_damaged_is_refused_or_holds)
 	free(bytes);
 }
 
-TEST(the_definition_travels_with_the_type)
+TEST(the_definition_is_passed_on_with_the_type)
 {
 	struct pb_type *t = create("pb_types.two.Every"), *back;
 	size_t n, m;
@@ -187,13 +187,13 @@ TEST(the_definition_travels_with_the_type)
 	of_back = pb_type_set(back, &m);
 	assert_int_equal(n, m);
 	assert_memory_equal(at, of_back, n);
-	assert_non_null(memmem(set, set_size, at, n)); /* what it came in; pb_types3.proto is not needed */
+	assert_non_null(memmem(set, set_size, at, n)); /* the set that it came in; pb_types3.proto is not needed */
 	assert_true(n < set_size);
 	pb_type_destroy(back);
 	pb_type_destroy(t);
 }
 
-TEST(another_type_has_no_definition)
+TEST(a_damaged_or_foreign_type_has_no_definition)
 {
 	static const char *const damaged[] = { "protobuf pb_types.two.Every\n!", "protobuf pb_types.two.Every\n",
 					       "protobuf pb_types.two.Every\n99999999999 ",
@@ -217,7 +217,7 @@ TEST(another_type_has_no_definition)
 	pb_type_destroy(t);
 }
 
-/* A file with a message and, as a comment of the source would be, a field that nobody knows. */
+/* A file with a message and, as a comment of the source would be, an unknown field. */
 static size_t make_large(uint32_t filler_field, size_t filler, uint8_t **ret)
 {
 	uint8_t *text = calloc(1, filler + 1);
@@ -251,11 +251,11 @@ static size_t make_large(uint32_t filler_field, size_t filler, uint8_t **ret)
 	return n;
 }
 
-TEST(a_definition_that_is_too_long_to_travel_is_named)
+TEST(a_definition_that_is_too_long_to_pass_on_is_named)
 {
 	struct pb_type *t, *back;
 	uint8_t *large;
-	size_t n = make_large(9, 300000, &large); /* source_code_info, which nobody needs */
+	size_t n = make_large(9, 300000, &large); /* source_code_info, which is not needed */
 
 	assert_int_equal(pb_type_create(large, n, "a.B", &t, why, sizeof(why)), 0);
 	assert_null(pb_type_loss(t));
@@ -296,7 +296,7 @@ static int64_t value(const struct pb_type *t, size_t size, const char *path)
 	return (int64_t)d;
 }
 
-TEST(fields_of_another_wire_type_are_not_there_and_of_two_the_last_counts)
+TEST(fields_of_another_wire_type_are_ignored_and_the_last_of_two_counts)
 {
 	static const uint8_t twice[] = { 0x18, 1, 0x18, 2, /* i32 */ 0x0d, 0, 0, 0, 0, /* f64 as a float */ 0x3d,
 					 1,    0, 0,    0 /* s32 fixed */ };
@@ -337,7 +337,7 @@ TEST(numbers_may_be_packed_or_not)
 }
 
 /* The bytes are refused, or they become a valid body that is written again. */
-TEST(a_message_that_is_damaged_is_refused_or_is_sound)
+TEST(a_damaged_message_is_refused_or_valid)
 {
 	uint64_t seed = test_seed(5);
 	struct pb_type *t = create("pb_types.two.Every");
@@ -366,7 +366,7 @@ TEST(a_message_that_is_damaged_is_refused_or_is_sound)
 	pb_type_destroy(t);
 }
 
-TEST(a_body_that_does_not_hold_together_is_refused)
+TEST(an_inconsistent_body_is_refused)
 {
 	struct pb_type *t = create("pb_types.two.Every");
 	struct iov_buf o;

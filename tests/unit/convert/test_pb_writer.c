@@ -88,7 +88,7 @@ static uint8_t *joined(const struct iov_buf *o)
 	return all;
 }
 
-/* Behind `before` bytes of somebody else's. */
+/* Behind `before` other bytes. */
 static void compare(struct iov_buf *o, const PbTest__Every *m, size_t before)
 {
 	size_t n = pb_test__every__get_packed_size(m);
@@ -129,7 +129,7 @@ TEST(any_message_has_the_bytes_of_protobuf_c)
 }
 
 /* A message of 127 bytes has a length of one byte, of 128 bytes one of two; 16384 and 2097152 are the next ones. */
-TEST(lengths_are_as_short_as_they_can_be)
+TEST(lengths_have_the_shortest_encoding)
 {
 	static const size_t edge[] = { 127, 128, 16383, 16384, 2097151, 2097152 };
 	char *text = calloc(1, 2097152);
@@ -153,7 +153,7 @@ TEST(lengths_are_as_short_as_they_can_be)
 	free(text);
 }
 
-TEST(large_bytes_are_pointed_to)
+TEST(large_byte_fields_are_referenced)
 {
 	static const uint8_t picture[100000];
 	struct iovec iov[IOV_BUF_PIECES];
@@ -182,7 +182,7 @@ TEST(large_bytes_are_pointed_to)
 	iov_buf_finish(&o);
 }
 
-TEST(too_deep_and_too_large_are_errors)
+TEST(too_deep_and_too_large_messages_are_errors)
 {
 	struct iov_buf o;
 	struct pb_writer w;

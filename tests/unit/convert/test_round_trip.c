@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * There and back: random messages of each mapped type become a foreign message, which is read again. All that COMING_BACK.md does
- * not name must have come back, what it names must really be lost, and what was read says the same foreign message once more.
+ * Both ways: random messages of each mapped type become a foreign message, which is read again. All fields that
+ * COMING_BACK.md does not name must have come back, the named ones must really be lost, and the message read gives the
+ * same foreign message again.
  */
 #include "support/test.h"
 
@@ -363,7 +364,7 @@ static void once(const struct map *m, const struct map_in *back_in, enum wire_fo
 	json_decref(again);
 }
 
-TEST(all_that_can_comes_back)
+TEST(every_two_way_mapping_reads_back)
 {
 	uint64_t seed = 20261123;
 	unsigned n = 0;
@@ -393,7 +394,7 @@ TEST(all_that_can_comes_back)
 }
 
 /* By the foreign name alone, the type that stands first. */
-TEST(the_default_is_the_first)
+TEST(the_first_mapping_is_the_default)
 {
 	assert_string_equal(map_in_find("sensor_msgs/msg/Imu")->sim, "sim/Imu");
 	assert_string_equal(map_in_find("geometry_msgs/PoseStamped")->sim, "sim/Gps");

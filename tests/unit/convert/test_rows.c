@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every mapping by value, both ways, as ROS 2, ROS 1 and lgsvl_bridge have it: rows.json says what a message of ours is in ROS, in numbers that were worked out by hand.
- * A row has "out": "ours to ROS" or "in": "ROS to ours", our message as simctl prints it, the ROS message as a tree (ros_tree.h), the
- * options of the rig; "H" stands for the header and "S" for the stamp of 1.25 s, "points" for the bytes of the default point. What a
- * row leaves out must be 0 or empty. No mapping is without a row, and MAPPINGS.md lists neither more nor fewer.
+ * Every mapping by value, both ways, as ROS 2, ROS 1 and lgsvl_bridge have it: rows.json has the ROS message for a
+ * message of ours, in numbers that were computed by hand. A row has "out": "ours to ROS" or "in": "ROS to ours", our
+ * message as simctl prints it, the ROS message as a tree (ros_tree.h), the options of the rig; "H" stands for the
+ * header and "S" for the stamp of 1.25 s, "points" for the bytes of the default point. Fields that a row omits must be
+ * 0 or empty. No mapping is without a row, and the README lists neither more nor fewer.
  */
 
 #include "rows.h"
@@ -117,7 +118,7 @@ static void check_out(const struct row *r, enum wire_format format)
 	iov_buf_finish(&o);
 }
 
-TEST(every_message_has_its_values_outside)
+TEST(every_outbound_message_has_its_expected_values)
 {
 	json_t *j;
 	size_t i;
@@ -163,7 +164,7 @@ static void check_in(const struct row *r, enum wire_format format)
 	free(text);
 }
 
-TEST(every_message_has_its_values_inside)
+TEST(every_inbound_message_has_its_expected_values)
 {
 	json_t *j;
 	size_t i;
@@ -194,7 +195,7 @@ static unsigned count_rows(const char *ours, const char *ros, bool in)
 	return n;
 }
 
-TEST(no_mapping_is_without_a_row)
+TEST(every_mapping_has_a_test_row)
 {
 	for (const struct map *m = map_table; m->sim; m++)
 		if (!count_rows(m->sim, m->ros, false))
@@ -270,7 +271,7 @@ static unsigned count_in_tables(void)
 	return n / 2;
 }
 
-TEST(the_readme_lists_them)
+TEST(the_readme_lists_all_mappings)
 {
 	unsigned n = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests and responses of ROS 2 services: byte for byte, and what is not taken. */
+/* Requests and responses of ROS 2 services: byte for byte, and invalid ones. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -100,7 +100,7 @@ TEST(responses_are_written)
 	iov_buf_finish(&o);
 }
 
-TEST(refusals_say_why_where_they_can)
+TEST(a_refusal_has_its_reason_where_the_type_allows)
 {
 	const struct sim_SetBoolResponse *m = (const struct sim_SetBoolResponse *)(const void *)body;
 	size_t size;

@@ -25,7 +25,7 @@
 
 #define SEEN_MAX 128
 
-struct record { /* an encoder that remembers what was said */
+struct record { /* an encoder that records its values */
 	struct sim_enc enc;
 	struct {
 		const char *name;
@@ -190,7 +190,7 @@ static const char *text(const char *name)
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-6)
 
-TEST(steering_is_to_the_left_here_and_to_the_right_at_svl)
+TEST(steering_is_positive_to_the_left_and_negated_for_svl)
 {
 	struct sim_CanBus *m = sim_CanBus_init(body, sizeof(body), &builder);
 	struct sim_VehicleOdometry *o;
@@ -262,7 +262,7 @@ TEST(pedals_of_autoware_ai_are_whole_percent)
 	}
 }
 
-TEST(velocities_of_the_map_become_those_of_the_vehicle)
+TEST(velocities_are_converted_from_map_to_vehicle_axes)
 {
 	struct sim_GpsOdometry *m = sim_GpsOdometry_init(body, sizeof(body), &builder);
 	struct sim_CanBus *c;
@@ -292,7 +292,7 @@ TEST(velocities_of_the_map_become_those_of_the_vehicle)
 	NEAR(said("lateral_velocity"), 1);
 }
 
-TEST(radar_is_sensor_minus_object_and_degrees_at_svl)
+TEST(radar_for_svl_is_sensor_minus_object_in_degrees)
 {
 	struct sim_RadarObjects *m = sim_RadarObjects_init(body, sizeof(body), &builder);
 	struct sim_RadarObject *o = sim_RadarObjects_objects_alloc(&builder, 1);
@@ -309,7 +309,7 @@ TEST(radar_is_sensor_minus_object_and_degrees_at_svl)
 	NEAR(said("id"), -2);
 }
 
-TEST(what_is_not_known_is_said_as_ros_says_it)
+TEST(unknown_values_are_written_as_ros_defines)
 {
 	struct sim_Imu *i = sim_Imu_init(body, sizeof(body), &builder);
 	struct sim_Gps *g;
@@ -335,8 +335,8 @@ TEST(what_is_not_known_is_said_as_ros_says_it)
 	NEAR(said("minimum_distance"), -1);
 }
 
-/* SVL says 0.0001 everywhere: "covariance" of the rig, where the sensor gives none itself. */
-TEST(a_variance_of_the_rig_fills_what_is_not_known)
+/* SVL gives 0.0001 everywhere: "covariance" of the rig, where the sensor gives none itself. */
+TEST(a_covariance_of_the_rig_fills_unknown_ones)
 {
 	static const struct map_options svl = { .covariance = 0.5 };
 	struct sim_Imu *i = sim_Imu_init(body, sizeof(body), &builder);
@@ -352,8 +352,11 @@ TEST(a_variance_of_the_rig_fills_what_is_not_known)
 	NEAR(said("position_covariance_type"), 2);
 }
 
-/* As scenario_simulator_v2 has objects: a covariance of 1, front and back may be mistaken, and of what is unknown there is no orientation. */
-TEST(a_rig_may_say_less_of_objects)
+/*
+ * As scenario_simulator_v2 gives objects: a covariance of 1, the front and the back may be confused, and unknown
+ * objects have no orientation.
+ */
+TEST(a_rig_may_publish_objects_with_more_uncertainty)
 {
 	static const struct map_options ss2 = { .covariance = 1, .sign_unknown = true };
 	static const char *const types[] = { "autoware_perception_msgs/DetectedObjects",
@@ -374,7 +377,7 @@ TEST(a_rig_may_say_less_of_objects)
 	}
 }
 
-TEST(scans_are_in_seconds)
+TEST(scan_times_are_in_seconds)
 {
 	struct sim_LaserScan *m = sim_LaserScan_init(body, sizeof(body), &builder);
 
@@ -385,8 +388,8 @@ TEST(scans_are_in_seconds)
 	assert_true(fabs(said("time_increment") - 1e-6) < 1e-12);
 }
 
-/* A scan that says "nothing hit" as ROS does is sent from where it lies; one that has an intensity for it is not. */
-TEST(nothing_hit_has_no_intensity)
+/* A scan that marks "nothing hit" as ROS does is sent without a copy; one that has an intensity for it is not. */
+TEST(a_ray_without_a_hit_has_no_intensity)
 {
 	struct sim_LaserScan *m = sim_LaserScan_init(body, sizeof(body), &builder);
 	float *ranges = sim_LaserScan_ranges_alloc(&builder, 2), *intensities;
@@ -434,7 +437,7 @@ TEST(objects_have_autowares_classes_and_shapes)
 	}
 }
 
-TEST(a_receiver_of_apollo_measures_finely)
+TEST(an_apollo_receiver_keeps_its_precision)
 {
 	static const struct map_options svl = { .compat = MAP_COMPAT_SVL };
 	struct sim_Gps *m = sim_Gps_init(body, sizeof(body), &builder);
@@ -451,7 +454,7 @@ TEST(a_receiver_of_apollo_measures_finely)
 	slot_ns = 2000000000;
 }
 
-/* What Autoware has a class for is no car to Apollo unless it is one. */
+/* An object of another Autoware class never becomes a car for Apollo. */
 TEST(labels_mean_the_same_to_autoware_and_apollo)
 {
 	static const struct {
@@ -523,7 +526,7 @@ TEST(lights_have_names_or_numbers)
 }
 
 /* Lamps of one light are one group; another light of the same group in the map is a group of its own. */
-TEST(lights_of_one_group_stay_apart)
+TEST(lights_of_one_group_stay_separate)
 {
 	static const uint32_t light[] = { 7, 7, 8 };
 	struct sim_TrafficSignals *m = sim_TrafficSignals_init(body, sizeof(body), &builder);
@@ -567,7 +570,7 @@ static void expect_place(const struct map_options *o, double x, double y, double
 	}
 }
 
-TEST(positions_are_where_the_rig_wants_them)
+TEST(positions_use_the_configured_grid_and_origin)
 {
 	static const double origin[3] = { 691500, 5335500, 500 };
 	static const struct map_options map = { .position = MAP_POSITION_MAP }, utm = { .position = MAP_POSITION_UTM },
@@ -595,7 +598,7 @@ TEST(positions_are_where_the_rig_wants_them)
 	expect_place(&map, 465, 440, 520, "map");
 }
 
-TEST(a_receiver_is_there_too)
+TEST(positions_of_a_receiver_use_the_configured_grid)
 {
 	static const struct map_options mgrs = { .position = MAP_POSITION_MGRS };
 	static const char *const messages[] = { "geometry_msgs/PoseStamped", "geometry_msgs/Pose",
@@ -637,7 +640,7 @@ TEST(images_swap_their_channels_on_request)
 }
 
 /* Every width, so that vectors, their rest and the ends of rows are met. */
-TEST(every_width_is_swapped)
+TEST(channels_are_swapped_at_every_width)
 {
 	static const struct map_options rgb = { .encoding = "rgb8" };
 
@@ -662,7 +665,7 @@ TEST(every_width_is_swapped)
 	}
 }
 
-TEST(clouds_take_the_layouts_of_others)
+TEST(clouds_can_have_the_layouts_of_other_systems)
 {
 	static const struct map_options awsim = { .points = MAP_POINTS_AWSIM48 }, svl = { .points = MAP_POINTS_SVL32 },
 					autoware = { .points = MAP_POINTS_XYZIRCAEDT };

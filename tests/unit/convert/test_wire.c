@@ -57,7 +57,7 @@ static size_t encode(enum wire_format format, const char *sim, const char *ros, 
 	return n;
 }
 
-TEST(a_clock_is_known_byte_for_byte)
+TEST(a_clock_has_its_known_bytes)
 {
 	static const uint8_t cdr[] = { 0, 1, 0, 0, 0x80, 0x99, 0xcf, 0x61, 0x00, 0xcd, 0x5b, 0x07 };
 	struct sim_builder b;
@@ -74,7 +74,7 @@ TEST(a_clock_is_known_byte_for_byte)
 	assert_memory_equal(got, cdr + 4, 8);
 }
 
-TEST(cdr_aligns_from_behind_its_header)
+TEST(cdr_aligns_relative_to_the_end_of_its_header)
 {
 	static const uint8_t want[] = {
 		0, 1, 0, 0,                                               /* header */
@@ -178,7 +178,7 @@ TEST(large_arrays_are_not_copied)
 	iov_buf_finish(&o);
 }
 
-TEST(times_that_a_format_cannot_say_are_errors)
+TEST(times_outside_the_range_of_a_format_are_errors)
 {
 	static const struct {
 		enum wire_format format;

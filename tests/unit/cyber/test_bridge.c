@@ -111,8 +111,11 @@ static void use_channel(const char *name)
 	ops->close(bridge, t);
 }
 
-/* The peer reads nothing until the channel is closed, so it has not answered. Behind a message that is sent later nothing is on its way any more. */
-TEST_WITH(what_a_channel_has_sent_before_it_closed_arrives, start, stop)
+/*
+ * The peer reads nothing until the channel is closed, so it has not answered. Once a message sent later has arrived, no
+ * earlier one is still on its way.
+ */
+TEST_WITH(messages_sent_before_a_channel_closes_arrive, start, stop)
 {
 	struct sim_bridge_channel ch = { .name = "/open", .type = &sim_Ultrasonic_type, .options = "{}" };
 	struct sim_bridge_topic *t = NULL;
@@ -130,8 +133,8 @@ TEST_WITH(what_a_channel_has_sent_before_it_closed_arrives, start, stop)
 	ops->close(bridge, t);
 }
 
-/* With the connection goes what waits for its answer; a later channel is asked for again. */
-TEST_WITH(a_closed_channel_goes_with_the_connection, start, stop)
+/* Messages that wait for an answer are dropped with the connection; a later channel is registered again. */
+TEST_WITH(messages_of_a_closed_channel_are_dropped_with_the_connection, start, stop)
 {
 	cyber_server_hold(server, true);
 	use_channel("/range");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a lane makes of a message for a cyber_bridge: what stays in the slot until it is sent, what is copied, what is refused. */
+/*
+ * A lane's conversion of a message for a cyber_bridge: parts sent from the slot, parts that are copied, and refused
+ * messages.
+ */
 #include "support/test.h"
 
 #include <errno.h>
@@ -90,7 +93,7 @@ static void start(unsigned topics)
 		channel.topic[i] = &topic[i];
 	}
 	task = (struct sim_task){ 0 };
-	pixels = calloc(1, (size_t)40 << 20); /* which nobody touches */
+	pixels = calloc(1, (size_t)40 << 20); /* which is never touched */
 	assert_non_null(pixels);
 }
 
@@ -132,7 +135,7 @@ static bool refers(size_t size)
 	return yes;
 }
 
-TEST(large_ones_stay_in_the_slot_until_they_are_sent)
+TEST(large_messages_stay_in_the_slot_until_sent)
 {
 	start(1);
 	assert_int_equal(publish(OUTBOX_LARGE, &task), 1);
@@ -142,7 +145,7 @@ TEST(large_ones_stay_in_the_slot_until_they_are_sent)
 	stop();
 }
 
-TEST(small_ones_are_copied_and_answered)
+TEST(small_messages_are_copied_and_answered)
 {
 	start(1);
 	assert_int_equal(publish(OUTBOX_LARGE - 1, &task), 0);
@@ -154,7 +157,7 @@ TEST(small_ones_are_copied_and_answered)
 }
 
 /* One answer for both: so they are copied. */
-TEST(two_of_one_channel)
+TEST(two_messages_of_one_channel_are_sent_in_order)
 {
 	start(2);
 	assert_int_equal(publish(OUTBOX_LARGE, &task), 0);
@@ -164,7 +167,7 @@ TEST(two_of_one_channel)
 	stop();
 }
 
-TEST(from_32_mib_on_nothing_is_sent)
+TEST(messages_from_32_mib_on_are_not_sent)
 {
 	start(1);
 	assert_int_equal(publish((size_t)32 << 20, &task), -EMSGSIZE);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cyber_bridge that tests play: what a client does not read waits for it up to a cap, then frames are dropped and the connection stays. */
+/*
+ * The cyber_bridge that tests play: messages that a client does not read wait for it up to a cap, then frames are
+ * dropped and the connection stays.
+ */
 #include "support/test.h"
 
 #include <arpa/inet.h>
@@ -40,7 +43,7 @@ static int stop(void **state)
 	return 0;
 }
 
-TEST_WITH(what_nobody_reads_waits_up_to_a_cap, start, stop)
+TEST_WITH(unread_messages_wait_up_to_a_bound, start, stop)
 {
 	static uint8_t message[MESSAGE], got[65536];
 	uint64_t sent, taken;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The dispatch thread pool on real threads: nothing is lost, no loop is served by two at once, one thread serves while it
- * suffices, another one is woken when a loop waits, and sleeps again. For TSan too. What is waited for here is bounded by
- * the runner's limit.
+ * The dispatch thread pool on real threads: nothing is lost, no loop is served by two at once, one thread serves while
+ * it suffices, another one is woken when a loop waits, and sleeps again. For TSan too. Waits here are bounded by the
+ * runner's limit.
  */
 #include "support/test.h"
 
@@ -215,7 +215,7 @@ static void be_busy(struct desk *d, unsigned i)
 	exec_post(&d->loops[i].post);
 }
 
-TEST(a_loop_that_waits_wakes_a_thread_which_sleeps_again)
+TEST(a_waiting_loop_wakes_a_thread_that_sleeps_again)
 {
 	static struct desk d;
 
@@ -241,8 +241,8 @@ static void run_for_a_while(struct desk *d, unsigned turns)
 	atomic_store(&d->left, 0);
 }
 
-/* One loop that is always ready keeps nobody waiting. */
-TEST(one_thread_serves_while_that_suffices)
+/* A single loop that is always ready keeps no other one waiting. */
+TEST(one_thread_serves_while_it_is_enough)
 {
 	static struct desk d;
 
@@ -293,12 +293,12 @@ static bool floods_alone(void)
 	return true;
 }
 
-TEST(a_flooded_loop_alone_wakes_nobody)
+TEST(one_flooded_loop_wakes_no_other_thread)
 {
 	AWAIT(floods_alone());
 }
 
-TEST(there_are_no_more_threads_than_allowed)
+TEST(the_number_of_threads_is_bounded)
 {
 	static struct desk d;
 
@@ -367,7 +367,7 @@ TEST(a_long_turn_under_load_is_noticed_from_outside)
 
 /* ---- a single loop ---- */
 
-TEST(a_single_loop_is_run_as_it_is)
+TEST(a_single_loop_runs_in_one_thread)
 {
 	static struct desk d;
 
@@ -380,7 +380,7 @@ TEST(a_single_loop_is_run_as_it_is)
 	assert_true(d.loops[0].posts > 1);
 }
 
-TEST(what_cannot_be_is_refused)
+TEST(invalid_options_are_refused)
 {
 	struct exec *x;
 	struct pool_options o = { .n = 1, .threads = 1, .backlog_dur_ns = 1, .idle_dur_ns = NS_PER_S };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dispatch on a thread of its own, producers and a bridge on theirs, on ipc_mem: the doorbell protocol loses no
- * message, the hand-over no command, whatever the threads' timing. For TSan too.
+ * Dispatch on a thread of its own, producers and a bridge on theirs, on ipc_mem: with any timing of the threads the
+ * doorbell protocol loses no message, and the hand-over no command. For TSan too.
  */
 #include "support/test.h"
 
@@ -142,7 +142,7 @@ static unsigned read_done(struct producer *p, uint64_t *next)
 	} packet;
 	struct pollfd fd = { .fd = p->completion, .events = POLLIN };
 
-	AWAIT(poll(&fd, 1, 100) == 1); /* says so where one never comes */
+	AWAIT(poll(&fd, 1, 100) == 1); /* fails the test where none arrives */
 	assert_true(recv(p->completion, &packet, sizeof(packet), 0) > 0);
 	for (unsigned i = 0; i < packet.head.count; i++) {
 		assert_int_equal(packet.rec[i].sequence, (*next)++);
@@ -318,7 +318,7 @@ static void run_producers(unsigned n, unsigned messages, unsigned burst)
 	stop(&rig);
 }
 
-TEST(no_message_is_left_lying)
+TEST(no_message_is_left_in_the_feed)
 {
 	run_producers(PRODUCERS, 4000, 4);
 }
@@ -330,12 +330,12 @@ TEST(no_message_is_left_in_a_deferred_feed)
 }
 
 /* One message at a time: if dispatch overlooks one, nothing else wakes it. */
-TEST(dispatch_never_oversleeps)
+TEST(dispatch_never_misses_a_wake_up)
 {
 	run_producers(1, 20000, 1);
 }
 
-TEST(commands_and_events_nobody_reads_are_freed)
+TEST(unread_commands_and_events_are_freed)
 {
 	struct ipc_options o = { .backend = "mem", .app = "simd" };
 	struct mem_stats before, after;

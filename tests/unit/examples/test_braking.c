@@ -77,7 +77,7 @@ static struct run drive(double speed, const struct braking_object *from, int ste
 	return r;
 }
 
-TEST(from_50_kmh_it_stops_for_a_person_40_m_ahead)
+TEST(from_50_kmh_it_stops_for_a_pedestrian_40_m_ahead)
 {
 	struct braking_object o = person(40 + FRONT_M, 0, 0, 0);
 	struct run r = drive(KMH(50), &o, 100);
@@ -87,7 +87,7 @@ TEST(from_50_kmh_it_stops_for_a_person_40_m_ahead)
 	assert_true(r.hit_speed <= 0 && r.least_m > 1.0 && r.least_m < 3.0);
 }
 
-TEST(one_on_the_pavement_is_passed)
+TEST(a_pedestrian_on_the_pavement_does_not_stop_it)
 {
 	const struct braking_object stands = person(40, 3.5, 0, 0), right = person(40, -3, 0, 0),
 				    along = person(40, 3.5, 1.4, 0), leaves = person(30, 2, 0, 1.4),
@@ -103,8 +103,11 @@ TEST(one_on_the_pavement_is_passed)
 	}
 }
 
-/* Somebody steps off the pavement when we are 25 m away, at 40 km/h: it stops, and goes on when the pedestrian is across. */
-TEST(one_who_walks_into_the_road_is_seen_before_he_is_there)
+/*
+ * A pedestrian steps off the pavement when the car is 25 m away, at 40 km/h: it stops, and continues when the
+ * pedestrian is across.
+ */
+TEST(a_pedestrian_walking_towards_the_road_is_braked_for_early)
 {
 	struct braking_object o = person(25 + FRONT_M, -4, 0, 1.5);
 	struct run r = drive(KMH(40), &o, 120);
@@ -114,8 +117,11 @@ TEST(one_who_walks_into_the_road_is_seen_before_he_is_there)
 	assert_true(r.way > 40); /* it has gone on */
 }
 
-/* A car that comes in a bend of its own lane, a wall whose middle wanders, and somebody who has just been seen do not walk. */
-TEST(only_who_walks_is_followed_ahead_of_time)
+/*
+ * A car that comes in a bend of its own lane, a wall whose centre moves, and a person just detected are not predicted
+ * to walk.
+ */
+TEST(only_pedestrians_are_predicted)
 {
 	const struct braking_ego ego = { .speed = 10 };
 	struct braking b = brakes();
@@ -137,7 +143,7 @@ TEST(only_who_walks_is_followed_ahead_of_time)
 }
 
 /* The pedestrian is across before we are there, or we are past before. */
-TEST(one_who_is_out_of_the_way_in_time_does_not_stop_it)
+TEST(a_pedestrian_out_of_the_way_in_time_does_not_stop_it)
 {
 	struct braking_object across = person(60, 0, 0, 1.5), late = person(10, -2.6, 0, 1.0);
 	struct run r = drive(KMH(40), &across, 60);
@@ -147,7 +153,7 @@ TEST(one_who_is_out_of_the_way_in_time_does_not_stop_it)
 	assert_false(r.braked);
 }
 
-TEST(behind_a_car_as_fast_as_we_are_it_does_not_brake)
+TEST(behind_a_car_of_equal_speed_it_does_not_brake)
 {
 	struct braking_object car = { .id = 1,
 				      .box = { .x = 12, .length = 0.2, .width = 1.8, .height = 1.4, .yaw = 0 },
@@ -162,7 +168,7 @@ TEST(behind_a_car_as_fast_as_we_are_it_does_not_brake)
 }
 
 /* One that comes towards us, in our lane or in a bend of its own, is nothing yet while we can stop. */
-TEST(what_comes_towards_us_is_braked_for_when_it_is_near)
+TEST(an_oncoming_object_is_braked_for_when_it_is_near)
 {
 	struct braking_object car = person(50, 0, -10, 0);
 	struct braking b = brakes();
@@ -173,8 +179,8 @@ TEST(what_comes_towards_us_is_braked_for_when_it_is_near)
 	assert_true(braking_decide(&b, STEP_NS, &ego, &car, 1).brake);
 }
 
-/* A driver who stops as SUMO's do (3.5 m/s^2, 2.5 m behind) is left alone all the way. */
-TEST(a_driver_who_brakes_himself_is_left_alone)
+/* The component does not intervene while a driver stops as SUMO's do (3.5 m/s^2, 2.5 m behind). */
+TEST(a_driver_that_brakes_in_time_is_not_overruled)
 {
 	struct braking b = brakes();
 	double v = 11, d = 60;
@@ -195,8 +201,8 @@ TEST(a_driver_who_brakes_himself_is_left_alone)
 	assert_true(v < 0.1 && d < 3);
 }
 
-/* A wall of which a corner is far inside and the rest is beside: only what is in the corridor counts. */
-TEST(only_what_lies_in_the_corridor_counts)
+/* A wall with a corner far inside the corridor and the rest beside it: only the part in the corridor counts. */
+TEST(only_objects_in_the_corridor_count)
 {
 	struct braking b = brakes();
 	const struct braking_ego ego = { .speed = 10 };
@@ -213,8 +219,8 @@ TEST(only_what_lies_in_the_corridor_counts)
 	assert_true(o.brake && o.distance_m > 0.5 && o.distance_m < 6);
 }
 
-/* In a bend the corridor is bent: what is ahead of the bonnet is beside it, and what is beside is in it. */
-TEST(the_corridor_is_bent_as_the_wheels_are)
+/* In a bend the corridor is bent: a person straight ahead is beside it, and one at the side is in it. */
+TEST(the_corridor_bends_with_the_wheels)
 {
 	for (int side = -1; side <= 1; side += 2) {
 		const struct braking_ego ego = { .speed = 5, .wheel_angle = side * 0.27 }; /* a circle of 10 m */
@@ -228,7 +234,7 @@ TEST(the_corridor_is_bent_as_the_wheels_are)
 	}
 }
 
-TEST(the_wheels_stay_as_they_were_when_it_began)
+TEST(the_wheel_angle_is_kept_from_the_start_of_braking)
 {
 	const struct braking_object o = person(7, 0.2, 0, 0);
 	struct braking b = brakes();
@@ -242,7 +248,7 @@ TEST(the_wheels_stay_as_they_were_when_it_began)
 }
 
 /* A wall on the far side of the circle that the wheels would describe is nowhere near, whichever end of it lies where. */
-TEST(what_is_across_the_circle_is_no_danger)
+TEST(objects_across_the_turning_circle_are_ignored)
 {
 	const struct braking_ego ego = { .speed = 5, .wheel_angle = 0.14 };
 	struct braking b = brakes();
@@ -258,7 +264,7 @@ TEST(what_is_across_the_circle_is_no_danger)
 	}
 }
 
-TEST(what_is_beside_or_behind_is_no_danger)
+TEST(objects_beside_or_behind_are_ignored)
 {
 	struct braking b = brakes();
 	const struct braking_ego ego = { .speed = 10 };
@@ -267,8 +273,8 @@ TEST(what_is_beside_or_behind_is_no_danger)
 	assert_false(braking_decide(&b, 0, &ego, o, 3).brake);
 }
 
-/* It goes on only when the way has been free for half a second, and a jump back of the clock lets go at once. */
-TEST(it_lets_go_a_while_after_the_way_is_free)
+/* The brake is released only when the way has been free for half a second, but at once when the clock jumps back. */
+TEST(the_brake_is_released_after_the_way_has_been_free)
 {
 	struct braking b = brakes();
 	const struct braking_ego stands = { .speed = 0 };
@@ -284,7 +290,7 @@ TEST(it_lets_go_a_while_after_the_way_is_free)
 	assert_false(braking_decide(&b, 0, &stands, NULL, 0).brake);
 }
 
-TEST(foreign_stamps_and_places_harm_nothing)
+TEST(invalid_stamps_and_positions_do_no_harm)
 {
 	static const int64_t stamps[] = { INT64_MIN, INT64_MAX, 0, -1, INT64_MAX, INT64_MIN };
 	const struct braking_object o[] = { person(1e300, -1e300, 1e300, -1e300), person(5, 0, 0, 0) };
@@ -297,7 +303,7 @@ TEST(foreign_stamps_and_places_harm_nothing)
 	}
 }
 
-TEST(the_nearest_is_what_it_brakes_for)
+TEST(it_brakes_for_the_nearest_object)
 {
 	struct braking b = brakes();
 	const struct braking_ego ego = { .speed = 12 };
@@ -314,7 +320,7 @@ TEST(the_nearest_is_what_it_brakes_for)
 	assert_true(r.decel == twice.decel && r.distance_m == twice.distance_m && r.id == twice.id);
 }
 
-TEST(parameters_that_cannot_be_are_sentences)
+TEST(invalid_parameters_are_refused_with_the_reason)
 {
 	struct braking_params p = braking_params_default();
 	struct braking b;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The three components as a graph, in simulation and without simd: a car on a straight road with a lidar on its roof, somebody beside it or in
- * its way, and what the orders do to it.
+ * The three components as a graph, in simulation and without simd: a car on a straight road with a lidar on its roof, a
+ * pedestrian beside it or in its way, and the effect of the orders.
  */
 #include "tests/support/test.h"
 
@@ -37,9 +37,9 @@ struct world {
 	struct scan *scan;
 
 	double x, speed, decel;      /* the car */
-	double person[2], person_vy; /* where somebody is, and walks */
+	double person[2], person_vy; /* where the pedestrian is, and walks */
 	unsigned orders;
-	uint32_t id, ids; /* of the track of somebody; how often it changed */
+	uint32_t id, ids; /* of the pedestrian's track; how often it changed */
 	double track_vy;
 	uint64_t hash;
 };
@@ -165,7 +165,7 @@ static void tell_odometry(struct world *w)
 	assert_int_equal(sim_node_write(w->odometry, slot), 0);
 }
 
-/* Somebody, and a house on the other side, as the lidar sees them. */
+/* The pedestrian, and a house on the other side, as the lidar sees them. */
 static void look(struct world *w)
 {
 	const struct scan_box boxes[] = {
@@ -225,7 +225,7 @@ static struct world drive(double x, double y, double vy, int steps)
 	return w;
 }
 
-TEST(from_50_kmh_it_stops_for_somebody_who_stands_in_its_way)
+TEST(from_50_kmh_the_chain_stops_for_a_standing_pedestrian)
 {
 	struct world w = drive(40 + FRONT_M, 0, 0, 80);
 
@@ -235,7 +235,7 @@ TEST(from_50_kmh_it_stops_for_somebody_who_stands_in_its_way)
 	assert_int_equal(w.ids, 1);
 }
 
-TEST(somebody_on_the_pavement_is_left_behind)
+TEST(a_pedestrian_on_the_pavement_is_passed)
 {
 	struct world w = drive(60, -3.2, 0, 80);
 
@@ -243,7 +243,7 @@ TEST(somebody_on_the_pavement_is_left_behind)
 	assert_true(w.x > 100);
 }
 
-TEST(somebody_who_steps_onto_the_road_is_one_track_and_not_run_over)
+TEST(a_pedestrian_stepping_onto_the_road_is_one_track_and_braked_for)
 {
 	struct world w = drive(60, -5, 1.2, 45);
 
@@ -260,7 +260,7 @@ TEST(the_same_world_gives_the_same_bytes)
 	assert_true(a.hash == b.hash);
 }
 
-/* ---- what is wrong ---- */
+/* ---- invalid messages ---- */
 
 static void refused(const struct sim_component_class *cls, const char *config, const char *words)
 {
@@ -276,7 +276,7 @@ static void refused(const struct sim_component_class *cls, const char *config, c
 	sim_host_destroy(w.host);
 }
 
-TEST(a_wrong_configuration_refuses_the_component)
+TEST(an_invalid_configuration_is_refused)
 {
 	refused(&sim_component_GridClusters, "{\"cell\": 1}", "\"cell\": no such key");
 	refused(&sim_component_GridClusters, "{\"cell_m\": 0}", "cell_m: 0.05 to 5");
@@ -285,8 +285,11 @@ TEST(a_wrong_configuration_refuses_the_component)
 	refused(&sim_component_Stopper, "{\"decel\": 9}", "max_decel");
 }
 
-/* Clouds of another layout, and odometry that is no numbers: the message is dropped and counted, and the next one is taken. */
-TEST(wrong_messages_are_counted_and_harm_nothing)
+/*
+ * Clouds of another layout, and odometry with values that are not finite: the message is dropped and counted, and the
+ * next one is used.
+ */
+TEST(invalid_messages_are_counted_and_do_no_harm)
 {
 	struct world w = { .speed = NAN, .person = { 20, 0 }, .hash = 1 };
 	struct scan_params p = scan_params_default();

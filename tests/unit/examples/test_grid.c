@@ -91,7 +91,7 @@ TEST(two_boxes_are_two_obstacles_and_the_nearer_comes_first)
 	near(found[1].yaw, 0.4, M_PI / 48 + 0.001);
 }
 
-TEST(an_edge_across_is_a_long_side_across)
+TEST(a_transverse_edge_is_a_long_transverse_side)
 {
 	n_points = 0;
 	add_box(15, 0, 1, 6, 1, 0);
@@ -101,7 +101,7 @@ TEST(an_edge_across_is_a_long_side_across)
 	near(fabs(found[0].yaw), M_PI / 2, 0.001);
 }
 
-TEST(what_touches_at_a_corner_is_one_and_a_gap_is_two)
+TEST(cells_touching_at_a_corner_are_one_obstacle_and_a_gap_makes_two)
 {
 	n_points = 0;
 	for (int i = 0; i < 20; i++)
@@ -113,7 +113,7 @@ TEST(what_touches_at_a_corner_is_one_and_a_gap_is_two)
 	assert_int_equal(cluster(), 2);
 }
 
-TEST(few_points_high_points_and_no_numbers_are_nothing)
+TEST(few_high_or_non_finite_points_are_no_obstacle)
 {
 	n_points = 0;
 	add(10, 0, -1);
@@ -133,7 +133,7 @@ TEST(few_points_high_points_and_no_numbers_are_nothing)
 	assert_int_equal(cluster(), 0);
 }
 
-TEST(the_nearest_are_kept)
+TEST(with_too_many_obstacles_the_nearest_are_kept)
 {
 	struct grid_params p = grid_params_default();
 	struct grid *g;
@@ -175,7 +175,7 @@ static struct scan_box person(double x, double y)
 	};
 }
 
-TEST(the_lidar_sees_a_person_10_m_and_50_m_ahead)
+TEST(the_lidar_sees_a_pedestrian_at_10_m_and_50_m)
 {
 	const struct scan_box boxes[] = { person(10, 0), person(50, 3) };
 
@@ -199,7 +199,7 @@ static double reach(const struct obstacle *o, double dx, double dy)
 	return (o->x - 1.4) * dx + o->y * dy + fabs(along) * o->length / 2 + fabs(across) * o->width / 2;
 }
 
-/* The boxes of what is seen of a turned building are as turned as it is: none reaches out of its wall. */
+/* The boxes around the visible parts of a turned building are turned like it: none reaches out of its wall. */
 TEST(a_wall_along_a_bend_does_not_reach_into_the_street)
 {
 	const double yaw = 0.3, nx = sin(yaw), ny = -cos(yaw);
@@ -250,7 +250,7 @@ TEST(the_same_cloud_gives_the_same_bytes)
 	grid_destroy(g);
 }
 
-TEST(parameters_that_cannot_be_are_sentences)
+TEST(invalid_parameters_are_refused_with_the_reason)
 {
 	static const struct {
 		double cell, range, ground, ceiling;

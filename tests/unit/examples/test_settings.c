@@ -24,7 +24,7 @@ static int from(const char *json)
 	return settings_read(json, s, 3, why, sizeof(why));
 }
 
-TEST(keys_are_read_and_what_is_absent_stays)
+TEST(given_keys_are_read_and_absent_ones_keep_their_value)
 {
 	assert_int_equal(from("{}"), 0);
 	assert_true(number == 1 && count == 2 && !strcmp(text, "old"));
@@ -41,7 +41,7 @@ static void refused(const char *json, const char *words)
 		fail_msg("\"%s\" does not say \"%s\"", why, words);
 }
 
-TEST(what_is_wrong_is_a_sentence)
+TEST(errors_are_reported)
 {
 	char json[300], cut[20];
 

@@ -49,7 +49,7 @@ static void near(double a, double b, double eps)
 		fail_msg("%.6g is not %.6g within %g", a, b, eps);
 }
 
-TEST_WITH(a_track_is_shown_when_it_is_seen_again, setup, teardown)
+TEST_WITH(a_track_is_shown_from_its_second_detection, setup, teardown)
 {
 	const struct tracks_motion still = { 0 };
 	struct obstacle o[] = { person(10, 2), person(20, -3) };
@@ -65,7 +65,7 @@ TEST_WITH(a_track_is_shown_when_it_is_seen_again, setup, teardown)
 }
 
 /* Two people who pass each other half a metre apart, given in changing order, and a third behind them. */
-TEST_WITH(ids_stay_when_ways_cross, setup, teardown)
+TEST_WITH(ids_stay_when_tracks_cross, setup, teardown)
 {
 	const struct tracks_motion still = { 0 };
 	size_t n = 0;
@@ -93,8 +93,8 @@ TEST_WITH(ids_stay_when_ways_cross, setup, teardown)
 	near(track(n, 1)->map_vx, 0, 0.05);
 }
 
-/* The vehicle drives a circle past somebody who stands; its odometry is 40 ms older than the obstacles. */
-TEST_WITH(what_stands_stands_however_the_vehicle_moves, setup, teardown)
+/* The vehicle drives a circle past a standing person; its odometry is 40 ms older than the obstacles. */
+TEST_WITH(a_standing_object_stays_still_however_the_vehicle_moves, setup, teardown)
 {
 	const double v = 8, w = 0.3, px = 40, py = 12;
 	size_t n = 0;
@@ -153,8 +153,8 @@ TEST_WITH(a_car_ahead_has_its_speed_in_both_frames, setup, teardown)
 	near(shown[0].heading, yaw, 0.01);
 }
 
-/* Of two who stand together one is seen, then both: the middle jumps by a metre, and nobody runs. */
-TEST_WITH(a_jump_of_the_middle_is_no_speed, setup, teardown)
+/* Of two people who stand together one is seen, then both: the centre jumps by a metre, but neither of them runs. */
+TEST_WITH(a_jump_of_the_centre_is_not_a_speed, setup, teardown)
 {
 	const struct tracks_motion still = { 0 };
 
@@ -167,7 +167,7 @@ TEST_WITH(a_jump_of_the_middle_is_no_speed, setup, teardown)
 	near(shown[0].map_y, 1, 0.2);
 }
 
-/* Of a long building another part is seen in each cloud: its middle wanders, it does not. */
+/* Each cloud shows another part of a long building: its centre moves, the building does not. */
 TEST_WITH(buildings_do_not_move, setup, teardown)
 {
 	const struct tracks_motion still = { 0 };
@@ -184,7 +184,7 @@ TEST_WITH(buildings_do_not_move, setup, teardown)
 	near(shown[0].map_vx, 0, 0);
 }
 
-TEST_WITH(what_is_hidden_for_a_moment_goes_on, setup, teardown)
+TEST_WITH(a_briefly_hidden_track_continues, setup, teardown)
 {
 	const struct tracks_motion still = { 0 };
 	size_t n = 0;
@@ -208,7 +208,7 @@ TEST_WITH(what_is_hidden_for_a_moment_goes_on, setup, teardown)
 	assert_int_equal(tracks_update(tracks, &still, 35 * STEP_NS, NULL, 0, shown), 0);
 }
 
-TEST_WITH(a_jump_back_begins_anew_and_a_gap_forgets, setup, teardown)
+TEST_WITH(a_jump_back_starts_over_and_a_gap_forgets_tracks, setup, teardown)
 {
 	const struct tracks_motion still = { 0 };
 	struct obstacle o = person(10, 0);
@@ -224,8 +224,8 @@ TEST_WITH(a_jump_back_begins_anew_and_a_gap_forgets, setup, teardown)
 	assert_int_equal(shown[0].id, 2);
 }
 
-/* Whatever stamps say, and wherever things are said to be. */
-TEST_WITH(foreign_stamps_and_places_harm_nothing, setup, teardown)
+/* Any stamps, and any positions. */
+TEST_WITH(invalid_stamps_and_positions_do_no_harm, setup, teardown)
 {
 	static const int64_t stamps[] = { INT64_MIN, INT64_MAX, 0, -1, INT64_MIN, 1, STEP_NS, INT64_MAX };
 	const struct obstacle o[] = { person(1e300, -1e300), person(-1e300, 1e300), person(1, 1) };
@@ -239,7 +239,7 @@ TEST_WITH(foreign_stamps_and_places_harm_nothing, setup, teardown)
 	}
 }
 
-/* The same twice, padding included, with more than there is room for. */
+/* The same twice, padding included, with more objects than there is room for. */
 TEST_WITH(the_same_input_gives_the_same_bytes, setup, teardown)
 {
 	static struct obstacle o[OBSTACLES_MAX + 10];
@@ -269,7 +269,7 @@ TEST_WITH(the_same_input_gives_the_same_bytes, setup, teardown)
 	tracks_destroy(other);
 }
 
-TEST(parameters_that_cannot_be_are_sentences)
+TEST(invalid_parameters_are_refused_with_the_reason)
 {
 	struct tracks_params p = tracks_params_default();
 	const char *why;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bodies that a faulty or hostile peer wrote: random bytes, good messages with damaged spans. Whatever is in
- * them, nothing reads outside the body (run with SAN=address,undefined: the body is the last thing in its
- * allocation), the work stays bounded, and the printed text stays JSON.
+ * Bodies that a faulty or hostile peer wrote: random bytes, good messages with damaged spans. No code reads outside the
+ * body (run with SAN=address,undefined: the body is the last thing in its allocation), the work stays bounded, and the
+ * printed text stays JSON.
  */
 #include "support/test.h"
 

@@ -30,7 +30,7 @@ static const char *f32(float v)
 	return out;
 }
 
-TEST(exact_texts_are_written)
+TEST(known_numbers_have_their_exact_texts)
 {
 	static const struct {
 		double v;
@@ -68,7 +68,7 @@ TEST(exact_texts_are_written)
 	assert_string_equal(f32(-INFINITY), "null");
 }
 
-TEST(numbers_come_back_the_same)
+TEST(printed_numbers_read_back_the_same)
 {
 	uint64_t seed = test_seed(5);
 	unsigned longer = 0;
@@ -103,7 +103,7 @@ TEST(numbers_come_back_the_same)
 }
 
 /* At a power of two the neighbour below is half as far as the one above. */
-TEST(powers_of_two)
+TEST(powers_of_two_read_back_the_same)
 {
 	for (int e = -1074; e <= 1023; e++) {
 		double d = ldexp(1, e), below = nextafter(d, 0);

@@ -160,7 +160,7 @@ static struct probe_Every *fill(struct sim_builder *b)
 	return m;
 }
 
-TEST(one_field_prints_alone)
+TEST(a_single_field_can_be_printed)
 {
 	static const struct {
 		const char *field, *text;
@@ -191,8 +191,8 @@ TEST(one_field_prints_alone)
 		       0, cases[i].text);
 }
 
-/* What is not UTF-8 becomes U+FFFD, byte by byte; what is, stays. */
-TEST(what_is_not_utf8_is_replaced)
+/* Invalid UTF-8 becomes U+FFFD, byte by byte; valid text stays. */
+TEST(invalid_utf8_is_replaced)
 {
 	static const struct {
 		const char *in, *out;
@@ -264,7 +264,7 @@ TEST(long_arrays_are_cut)
 	       0, "[0,255,16,104,\"... 1 more\"]");
 }
 
-/* What is longer is there by type, length and hash: equal where what it stands for is equal, else not. */
+/* A longer array is printed as type, length and hash: equal for equal arrays, otherwise different. */
 TEST(long_arrays_print_as_a_digest)
 {
 	struct sim_json_options o = { .field = "longs", .max_array = 2, .digest = true };
@@ -291,7 +291,7 @@ TEST(long_arrays_print_as_a_digest)
 	free(print(&probe_Every_type, sim_builder_size(&b), &o, -EBADMSG));
 }
 
-TEST(pretty_prints_a_line_a_member)
+TEST(pretty_output_has_a_line_per_member)
 {
 	struct sim_builder b;
 	struct sim_json_options o = { .field = "leaves", .pretty = true };
@@ -303,7 +303,7 @@ TEST(pretty_prints_a_line_a_member)
 	expect(&probe_Every_type, sim_builder_size(&b), &o, 0, "[-9223372036854775808, 9223372036854775807, 0, -1]");
 }
 
-TEST(bad_spans_are_null)
+TEST(invalid_spans_print_as_null)
 {
 	struct sim_builder b;
 	struct probe_Every *m = fill(&b);
@@ -346,7 +346,7 @@ static int take(void *user, const char *data, size_t len)
 	return ++s->calls == s->stop_after ? -EPIPE : 0;
 }
 
-TEST(errors_of_the_sink_end_it)
+TEST(an_error_of_the_sink_ends_printing)
 {
 	struct sim_builder b;
 	struct sink s = { .stop_after = 3 };
@@ -364,7 +364,7 @@ TEST(errors_of_the_sink_end_it)
 }
 
 /* A log or a socket buffer holds bodies at any address. */
-TEST(any_address_will_do)
+TEST(bodies_at_any_alignment_are_printed)
 {
 	uint64_t seed = test_seed(3);
 	size_t size = random_msg(&seed, &probe_Every_type, buf, sizeof(buf) - 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON into messages: what was printed reads back, and what does not fit is refused with a reason. */
+/* JSON into messages: printed messages read back, and invalid input is refused with a reason. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 static _Alignas(64) uint8_t buf[1 << 16], again[1 << 16];
 
-TEST(printed_reads_back)
+TEST(printed_messages_read_back)
 {
 	uint64_t seed = test_seed(7);
 
@@ -67,7 +67,7 @@ TEST(values_are_read)
 	assert_int_equal(n, 1);
 }
 
-/* What JSON has no numbers for comes back exactly, also through a parser that knows int64 and double only. */
+/* Values that JSON has no numbers for come back exactly, also through a parser that knows only int64 and double. */
 TEST(exact_values_are_kept)
 {
 	static const uint32_t f32[] = { 0x7f800000, 0xff800000, 0x7fc00000, 0x80000000,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types as JSON: there and back, and what a peer may not describe. */
+/* Types as JSON: both ways, and definitions that a peer may not send. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ static void there_and_back(const struct sim_type *t)
 	free(again);
 }
 
-TEST(all_types_come_back_from_json)
+TEST(all_types_read_back_from_json)
 {
 	for (const struct sim_type *const *t = sim_type_builtins(); *t; t++)
 		there_and_back(*t);

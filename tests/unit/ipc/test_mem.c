@@ -91,7 +91,7 @@ TEST(a_killed_process_keeps_its_ports)
 	ipc_mem_bus_destroy(bus);
 }
 
-TEST(the_name_of_a_killed_process_attaches_again)
+TEST(a_killed_process_may_attach_again_under_its_name)
 {
 	struct ipc_mem_bus *bus = mkbus(true);
 	struct ipc *a = join(bus, "a"), *again;
@@ -191,7 +191,7 @@ TEST(ports_are_limited)
 	ipc_mem_bus_destroy(bus);
 }
 
-TEST(virtual_time_never_waits)
+TEST(in_virtual_time_nothing_waits)
 {
 	struct ipc_mem_bus *bus = mkbus(true);
 	struct ipc *a = join(bus, "a");
@@ -216,7 +216,7 @@ TEST(virtual_time_never_waits)
 	ipc_mem_bus_destroy(bus);
 }
 
-TEST(buses_are_apart)
+TEST(buses_are_independent)
 {
 	struct ipc_mem_bus *x = mkbus(true), *y = mkbus(true);
 	struct ipc *a = join(x, "same"), *b = join(y, "same");
@@ -239,8 +239,8 @@ static void *wait_for_ever(void *arg)
 	return (void *)(intptr_t)ipc_waiter_wait(arg, -1);
 }
 
-/* Whoever waits comes out when its life ends, by abandon, by RouDi's death, or by detach. */
-TEST(the_end_of_a_generation_wakes)
+/* Waiting threads return when their generation ends, by abandon, by RouDi's death, or by detach. */
+TEST(the_end_of_a_generation_wakes_waiting_threads)
 {
 	for (int how = 0; how < 3; how++) {
 		struct ipc_mem_bus *bus = mkbus(false);

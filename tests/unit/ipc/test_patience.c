@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of a wait counts, and what is excused: proc_cpu.h. Time is the test's own; the processes are real. */
+/*
+ * The part of a wait that counts, and the part that is excused: proc_cpu.h. Time is the test's own; the processes are
+ * real.
+ */
 #include "tests/support/test.h"
 
 #include <signal.h>
@@ -34,7 +37,7 @@ static int slices(int64_t length)
 	return n;
 }
 
-TEST(of_nobody_all_time_counts)
+TEST(without_a_known_pid_all_waiting_time_counts)
 {
 	begin(0, PROC_SPARE_DUR_NS);
 	assert_int_equal(slices(SLICE), 9);
@@ -45,7 +48,7 @@ TEST(of_nobody_all_time_counts)
 }
 
 /* We were late ourselves: an answer may have been there long ago, and a slice is a slice. */
-TEST(what_we_slept_too_long_is_excused)
+TEST(oversleeping_of_the_waiting_process_is_excused)
 {
 	begin(0, PROC_SPARE_DUR_NS);
 	assert_int_equal(slices(3 * SLICE), 9);
@@ -75,7 +78,7 @@ static void end(pid_t pid)
 }
 
 /* The test's clock runs faster than it could compute in: so it is ready, and has hardly run. */
-TEST(one_that_is_ready_and_hardly_runs_is_excused)
+TEST(a_process_that_is_ready_but_hardly_runs_is_excused)
 {
 	pid_t pid = start();
 	int64_t spare = 50 * SLICE;
@@ -92,7 +95,7 @@ TEST(one_that_is_ready_and_hardly_runs_is_excused)
 	end(pid);
 }
 
-TEST(one_that_is_stopped_is_not)
+TEST(a_stopped_process_is_not_excused)
 {
 	pid_t pid = start();
 

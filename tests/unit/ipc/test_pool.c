@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pools of iceoryx, made up in memory of the test: what is lost is found and freed, what is not stays, and whatever
- * anybody writes there no look goes astray. The segments are of malloc, so that AddressSanitizer sees each step beside them.
+ * The pools of iceoryx, built in memory of the test: lost slots are found and freed, others stay, and whatever is
+ * written there, no check goes astray. The segments are malloc()ed, so that AddressSanitizer sees each access beside
+ * them.
  */
 #include "tests/support/test.h"
 
@@ -204,7 +205,7 @@ static void expect_free(uint32_t n)
 	assert_int_equal(n, 0);
 }
 
-TEST_WITH(the_gauge_counts_what_is_not_free, set_up, tear_down)
+TEST_WITH(the_gauge_counts_slots_that_are_not_free, set_up, tear_down)
 {
 	assert_int_equal(used(), 1);
 	(void)loan(1, 1, 5);
@@ -213,7 +214,7 @@ TEST_WITH(the_gauge_counts_what_is_not_free, set_up, tear_down)
 	expect(look(&nothing), 2, 0, 0);
 }
 
-TEST_WITH(slots_of_a_dead_origin_go_at_once, set_up, tear_down)
+TEST_WITH(slots_of_a_dead_origin_are_freed_at_once, set_up, tear_down)
 {
 	const uint64_t dead[] = { 4, 5 };
 
@@ -226,7 +227,7 @@ TEST_WITH(slots_of_a_dead_origin_go_at_once, set_up, tear_down)
 	expect_free(ALL - 2);
 }
 
-TEST_WITH(a_slot_without_origin_goes_when_it_has_settled, set_up, tear_down)
+TEST_WITH(a_slot_without_an_origin_is_freed_after_settling, set_up, tear_down)
 {
 	struct ipc_scan first;
 
@@ -238,7 +239,7 @@ TEST_WITH(a_slot_without_origin_goes_when_it_has_settled, set_up, tear_down)
 	expect_free(ALL - 1);
 }
 
-TEST_WITH(one_that_became_a_suspect_later_stays, set_up, tear_down)
+TEST_WITH(a_slot_that_became_a_suspect_later_is_kept, set_up, tear_down)
 {
 	uint32_t since = look(&nothing).number;
 
@@ -247,7 +248,7 @@ TEST_WITH(one_that_became_a_suspect_later_stays, set_up, tear_down)
 	expect(look(&(struct ipc_scan_order){ .settled = since }), 2, 1, 0);
 }
 
-TEST_WITH(one_that_was_used_again_is_another, set_up, tear_down)
+TEST_WITH(a_reused_slot_is_a_new_suspect, set_up, tear_down)
 {
 	uint32_t i = loan(0, 1, 0), since = look(&nothing).number;
 
@@ -270,7 +271,7 @@ TEST_WITH(a_chunk_without_an_entry_is_found, set_up, tear_down)
 	expect_free(ALL - 1);
 }
 
-TEST_WITH(an_entry_counted_down_goes_with_its_chunk, set_up, tear_down)
+TEST_WITH(an_entry_counted_down_is_freed_with_its_chunk, set_up, tear_down)
 {
 	uint32_t since;
 
@@ -281,7 +282,7 @@ TEST_WITH(an_entry_counted_down_goes_with_its_chunk, set_up, tear_down)
 	expect_free(ALL - 1);
 }
 
-TEST_WITH(an_entry_alone_goes_alone, set_up, tear_down)
+TEST_WITH(an_entry_without_a_chunk_is_freed_alone, set_up, tear_down)
 {
 	uint32_t since;
 
@@ -291,7 +292,7 @@ TEST_WITH(an_entry_alone_goes_alone, set_up, tear_down)
 	expect_free(ALL - 1);
 }
 
-TEST_WITH(what_is_not_ours_is_suspect_when_we_are_alone, set_up, tear_down)
+TEST_WITH(foreign_slots_are_suspects_if_no_other_process_is_attached, set_up, tear_down)
 {
 	const uint64_t own[] = { OURS };
 	struct ipc_scan_order o = { .alone = true, .own = own, .n_own = 1 };
@@ -302,7 +303,7 @@ TEST_WITH(what_is_not_ours_is_suspect_when_we_are_alone, set_up, tear_down)
 	expect(look(&o), 1, 0, 1);
 }
 
-TEST_WITH(a_count_that_moves_meanwhile_is_left_alone, set_up, tear_down)
+TEST_WITH(a_slot_whose_count_changes_meanwhile_is_left_alone, set_up, tear_down)
 {
 	uint32_t chunk = loan(0, 1, 5);
 
@@ -319,7 +320,7 @@ static void refer(size_t at, uint32_t entry)
 	put64(at, MGMT_ID | (uint64_t)(ENTRIES + entry * IOX_ENTRY_SIZE) << 16);
 }
 
-TEST_WITH(a_slot_that_no_port_refers_to_goes, set_up, tear_down)
+TEST_WITH(a_slot_that_no_port_refers_to_is_freed, set_up, tear_down)
 {
 	struct ipc_scan_order o = { .marks = true };
 
@@ -338,7 +339,7 @@ TEST_WITH(a_slot_that_no_port_refers_to_goes, set_up, tear_down)
 	expect(look(&o), 2, 0, 0);
 }
 
-TEST_WITH(one_that_a_port_refers_to_again_stays, set_up, tear_down)
+TEST_WITH(a_slot_that_a_port_refers_to_again_is_kept, set_up, tear_down)
 {
 	struct ipc_scan_order o = { .marks = true };
 
@@ -377,8 +378,8 @@ static bool goes(void)
 	return look(&o).freed == 1;
 }
 
-/* In the queue, or with somebody who is about to put it there. */
-TEST_WITH(a_word_in_a_queue_counts, set_up, tear_down)
+/* In the queue, or held by a publisher that is about to put it there. */
+TEST_WITH(a_reference_in_a_used_queue_place_counts, set_up, tear_down)
 {
 	struct iox_queue *q = make_queue(LOCK_ROBUST);
 
@@ -396,7 +397,7 @@ TEST_WITH(a_word_in_a_queue_counts, set_up, tear_down)
 	assert_false(goes());
 }
 
-TEST_WITH(one_in_a_free_place_does_not, set_up, tear_down)
+TEST_WITH(a_reference_in_a_free_queue_place_does_not_count, set_up, tear_down)
 {
 	struct iox_queue *q = make_queue(LOCK_ROBUST);
 
@@ -408,7 +409,7 @@ TEST_WITH(one_in_a_free_place_does_not, set_up, tear_down)
 	assert_true(goes());
 }
 
-TEST_WITH(nor_one_beyond_the_capacity, set_up, tear_down)
+TEST_WITH(a_reference_beyond_the_queue_capacity_does_not_count, set_up, tear_down)
 {
 	struct iox_queue *q = make_queue(LOCK_ROBUST);
 
@@ -419,7 +420,7 @@ TEST_WITH(nor_one_beyond_the_capacity, set_up, tear_down)
 	assert_true(goes());
 }
 
-TEST_WITH(nor_one_of_a_queue_that_is_gone, set_up, tear_down)
+TEST_WITH(a_reference_in_a_destroyed_queue_does_not_count, set_up, tear_down)
 {
 	const struct iox_queue *q = make_queue(LOCK_DESTROYED);
 
@@ -467,7 +468,7 @@ TEST(another_layout_is_refused)
 	assert_true(refused > 100);
 }
 
-TEST(a_segment_too_short_is_refused)
+TEST(a_segment_that_is_too_short_is_refused)
 {
 	struct iox_pools_where w;
 
@@ -501,8 +502,8 @@ static void scribble(struct rnd *r, char *at, size_t n)
 	}
 }
 
-/* A look ends, and stays within the segments, whatever has been written there; what it frees, too. */
-TEST(a_scribbled_pool_does_no_harm)
+/* A check ends, and stays within the segments, whatever has been written there; so do the slots that it frees. */
+TEST(an_overwritten_pool_does_no_harm)
 {
 	const uint64_t dead[] = { 1, 7, 8 }, own[] = { OURS };
 	struct rnd r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys of machines that a link joins: what is made, what is left, what is refused. openssl looks at them. Thread: the test's. */
+/* Keys of machines that a link connects: created, kept and refused files, checked with openssl. Thread: the test's. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ static void refused(int r, int expected, const char *sentence)
 		fail_msg("\"%s\" is not in \"%s\"", sentence, err_why());
 }
 
-TEST(a_host_has_what_it_needs_and_no_more)
+TEST(a_host_gets_only_the_keys_it_needs)
 {
 	char until[32];
 
@@ -84,7 +84,7 @@ TEST(a_host_has_what_it_needs_and_no_more)
 	assert_int_equal(strlen(until), strlen("2031-11-26 19:00"));
 }
 
-TEST(a_host_is_added_and_none_is_changed)
+TEST(a_host_is_added_without_changing_others)
 {
 	static const char *const files[] = { "identity_ca.key", "permissions_ca.key", "a/identity.key",
 					     "a/identity.pem", "a/permissions.p7s" };
@@ -107,7 +107,7 @@ TEST(a_host_is_added_and_none_is_changed)
 	}
 }
 
-TEST(what_cannot_be_is_refused)
+TEST(invalid_names_and_folders_are_refused)
 {
 	test_path(dir, "refused");
 	refused(make("a/b", NULL), -EINVAL, "--host a/b: give a name of 1 to 39 letters");
@@ -130,7 +130,7 @@ TEST(what_cannot_be_is_refused)
 	assert_int_equal(mode_of("b"), 0);
 }
 
-TEST(what_was_broken_off_is_made_afresh)
+TEST(an_interrupted_key_generation_is_restarted)
 {
 	test_path(dir, "afresh");
 	assert_ok(make("a", NULL));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blobs, manifests and calls: what is written reads back; what lies about itself is refused. */
+/* Blobs, manifests and calls: written data reads back; inconsistent data is refused. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ TEST(a_head_reads_back)
 	assert_memory_equal(&h, &head, sizeof(h));
 }
 
-TEST(a_head_that_lies_is_refused)
+TEST(an_invalid_head_is_refused)
 {
 	uint8_t b[BLOB_HEAD];
 	struct blob_head h, bad = head;
@@ -78,7 +78,7 @@ TEST(a_manifest_reads_back)
 	free(text);
 }
 
-TEST(a_manifest_that_is_wrong_is_refused_with_a_sentence)
+TEST(an_invalid_manifest_is_refused_with_the_reason)
 {
 	static const struct {
 		const char *text, *why;
@@ -108,7 +108,7 @@ TEST(a_manifest_that_is_wrong_is_refused_with_a_sentence)
 	}
 }
 
-TEST(a_call_reads_back_and_a_lie_does_not)
+TEST(a_call_reads_back_and_an_invalid_one_is_refused)
 {
 	const struct call_msg m = {
 		.to = 1, .number = 2, .timeout_dur_ns = 3, .text = "/lamp", .text_len = 5, .body = "abc", .body_len = 3
@@ -145,7 +145,7 @@ static __attribute__((format(printf, 3, 4))) void no_log(void *ctx, int level, c
 	(void)fmt;
 }
 
-TEST(patterns_match_and_take_out)
+TEST(patterns_include_and_exclude)
 {
 	const struct sim_bridge_host h = { .option = get_option, .log = no_log };
 	struct patterns p;

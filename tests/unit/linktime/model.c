@@ -82,7 +82,7 @@ int64_t model_bound(const struct node *n)
 struct packet {
 	struct exec_timer timer;
 	struct node *to;
-	uint64_t life; /* of who it was sent to: a process that has begun again does not get it */
+	uint64_t life; /* of the receiver: a restarted process does not get it */
 	size_t size;
 	unsigned char bytes[];
 };
@@ -631,7 +631,8 @@ void model_end(struct model *m)
 	for (uint32_t i = 0; i < m->o.hosts; i++)
 		if (m->node[i].up)
 			model_crash(m, i);
-	assert_true(exec_sim_run(m->x, exec_now(m->x) + 3600 * NS_PER_S) >= 0); /* what is on its way arrives nowhere */
+	/* messages on their way are not delivered */
+	assert_true(exec_sim_run(m->x, exec_now(m->x) + 3600 * NS_PER_S) >= 0);
 	exec_destroy(m->x);
 }
 

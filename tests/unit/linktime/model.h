@@ -80,7 +80,7 @@ struct node {
 	int64_t sim_ns;
 	uint64_t running, ended, first; /* steps */
 	bool in;
-	uint64_t sent_last; /* what it has published */
+	uint64_t sent_last; /* the last message that it has published */
 	bool off_step;      /* its own end is due */
 	/* a followed clock */
 	bool told;
@@ -124,7 +124,7 @@ void model_heal(struct model *m);
 void model_pause(struct model *m, bool paused);
 void model_scale(struct model *m, int64_t scale_e6);
 
-int64_t model_local(const struct node *n, int64_t mono_ns); /* what its clock says at that virtual moment */
+int64_t model_local(const struct node *n, int64_t mono_ns); /* its clock at that virtual moment */
 int64_t model_now(const struct node *n);
 int64_t model_sim(const struct node *n);   /* simulated time there, of its own clock */
 int64_t model_error(const struct node *n); /* that minus the time host's, now */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clock over machines: the filter, whom a host follows, and of several time hosts one. Thread: the test's. */
+/*
+ * The clock over machines: the filter, the choice of the host to follow, and the choice of one among several time
+ * hosts. Thread: the test's.
+ */
 #include "unit/linktime/model.h"
 
 #include <errno.h>
@@ -8,7 +11,7 @@
 
 /* ---- the filter ---- */
 
-TEST(four_stamps_tell_offset_and_bound)
+TEST(four_stamps_give_offset_and_bound)
 {
 	struct clock_filter f = { 0 };
 	struct clock_trip t = {
@@ -26,7 +29,7 @@ TEST(four_stamps_tell_offset_and_bound)
 	assert_int_equal(off.error_dur_ns, 201 + 200000); /* 200 us a second */
 }
 
-TEST(stamps_that_cannot_be_are_refused)
+TEST(impossible_stamps_are_refused)
 {
 	static const struct clock_trip bad[] = { { 10, 5, 5, 9 }, { -1, 5, 5, 9 },        { 1, 5, 4, 9 },
 						 { 1, -5, 5, 9 }, { 1, 5, INT64_MAX, 9 }, { 1, 5, 5, INT64_MAX } };
@@ -38,7 +41,7 @@ TEST(stamps_that_cannot_be_are_refused)
 	assert_false(clock_filter_offset(&f, 0, &off));
 }
 
-TEST(the_shortest_trip_counts_until_it_is_old)
+TEST(the_shortest_round_trip_counts_until_it_is_old)
 {
 	struct clock_filter f = { 0 };
 	struct clock_offset off;
@@ -57,8 +60,8 @@ TEST(the_shortest_trip_counts_until_it_is_old)
 	}
 }
 
-/* Whatever the network does and clocks that keep their promise do, the bound holds. */
-TEST(the_bound_holds)
+/* With any delays of the network, and with clocks that keep their drift limit, the bound holds. */
+TEST(the_offset_stays_within_its_bound)
 {
 	struct rnd r;
 
@@ -86,7 +89,7 @@ TEST(the_bound_holds)
 	}
 }
 
-/* ---- who gives time ---- */
+/* ---- time hosts ---- */
 
 struct heard {
 	struct time_msg last;
@@ -177,7 +180,7 @@ static const struct time_state runs = { .sim_ns = 5 * NS_PER_S,
 					.clock_generation = 3,
 					.flags = TIME_HAS_STARTED };
 
-TEST(a_time_host_listens_first_and_then_claims_until_it_resigns)
+TEST(a_time_host_listens_before_it_claims_and_resigns_at_its_end)
 {
 	struct heard h = { 0 };
 	struct clock_host *c = make_host(&h, 1, "a");
@@ -194,7 +197,7 @@ TEST(a_time_host_listens_first_and_then_claims_until_it_resigns)
 	assert_int_equal(h.last.claim.at.sim_ns, 5 * NS_PER_S);
 	clock_host_tick(c, clock_host_due(c));
 	assert_int_equal(h.n[TIME_CLAIM], 2);
-	clock_host_set(c, 1500 * MS, 77, &runs); /* a change is told at once */
+	clock_host_set(c, 1500 * MS, 77, &runs); /* a change is reported at once */
 	assert_int_equal(h.n[TIME_CLAIM], 3);
 	clock_host_resign(c);
 	assert_int_equal(h.n[TIME_RESIGN], 1);
@@ -228,8 +231,8 @@ TEST(a_second_time_host_is_refused_by_name)
 	clock_host_destroy(b);
 }
 
-/* Both began while they did not hear each other. Their clocks disagree, what they have written does not. */
-TEST(of_two_that_claim_the_first_one_stays)
+/* Both began while they did not receive each other. Their clocks disagree, but their claims can be compared. */
+TEST(of_two_claiming_hosts_the_first_stays)
 {
 	for (int later = 0; later < 2; later++) {
 		struct heard ha = { 0 }, hb = { 0 };
@@ -247,13 +250,13 @@ TEST(of_two_that_claim_the_first_one_stays)
 		assert_int_equal(ha.state, later ? CLOCK_REFUSED : CLOCK_GIVING);
 		assert_int_equal(hb.state, later ? CLOCK_GIVING : CLOCK_REFUSED);
 		assert_string_equal(later ? ha.other : hb.other, later ? "b" : "a");
-		assert_int_equal((later ? ha : hb).n[TIME_RESIGN], 1); /* who followed it is to know */
+		assert_int_equal((later ? ha : hb).n[TIME_RESIGN], 1); /* its followers are notified */
 		clock_host_destroy(a);
 		clock_host_destroy(b);
 	}
 }
 
-/* ---- who follows ---- */
+/* ---- followers ---- */
 
 static struct time_msg a_claim(uint64_t id, uint64_t life, const char *name, const struct time_state *at)
 {
@@ -279,7 +282,7 @@ static void answer(struct clock_follow *f, struct heard *h, int64_t now, int64_t
 	clock_follow_got(f, now, &m);
 }
 
-TEST(a_follower_tells_the_time_of_its_host_on_its_own_clock)
+TEST(a_follower_reports_its_hosts_time_on_its_own_clock)
 {
 	struct heard h = { 0 };
 	struct clock_follow *f = make_follow(&h, NULL);
@@ -319,7 +322,7 @@ TEST(a_follower_tells_the_time_of_its_host_on_its_own_clock)
 	clock_follow_destroy(f);
 }
 
-TEST(answers_to_no_question_are_refused)
+TEST(unsolicited_answers_are_refused)
 {
 	struct heard h = { 0 };
 	struct clock_follow *f = make_follow(&h, NULL);
@@ -341,7 +344,7 @@ TEST(answers_to_no_question_are_refused)
 	clock_follow_destroy(f);
 }
 
-TEST(a_lost_host_holds_time_with_a_sentence)
+TEST(a_lost_host_stops_time_with_a_log_line)
 {
 	struct heard h = { 0 };
 	struct clock_follow *f = make_follow(&h, NULL);
@@ -369,7 +372,7 @@ TEST(a_lost_host_holds_time_with_a_sentence)
 	clock_follow_destroy(f);
 }
 
-TEST(only_the_one_that_is_named_is_followed)
+TEST(only_the_configured_host_is_followed)
 {
 	struct heard h = { 0 };
 	struct clock_follow *f = make_follow(&h, "car");
@@ -386,8 +389,8 @@ TEST(only_the_one_that_is_named_is_followed)
 	clock_follow_destroy(f);
 }
 
-/* It runs again before its lease has ended; what is late of the run before it is of no account. */
-TEST(a_host_that_begins_again_is_another)
+/* It runs again before its lease has ended; late messages of its earlier run are ignored. */
+TEST(a_restarted_host_is_a_new_one)
 {
 	struct heard h = { 0 };
 	struct clock_follow *f = make_follow(&h, NULL);
@@ -404,8 +407,8 @@ TEST(a_host_that_begins_again_is_another)
 	clock_follow_destroy(f);
 }
 
-/* A claim whose moment cannot be of the clock that answers. */
-TEST(absurd_moments_are_refused)
+/* A claim with a time that the answering clock cannot have had. */
+TEST(impossible_times_are_refused)
 {
 	struct heard h = { 0 };
 	struct clock_follow *f = make_follow(&h, NULL);
@@ -428,7 +431,7 @@ TEST(absurd_moments_are_refused)
 	clock_follow_destroy(f);
 }
 
-TEST(options_that_cannot_be_are_refused)
+TEST(invalid_options_are_refused)
 {
 	struct clock_host_options ho = { .id = 1, .life = 1, .name = "a", .lease_dur_ns = 1 };
 	struct clock_follow_options fo = { .id = 1, .life = 1, .lease_dur_ns = 1, .ask_dur_ns = 1 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each fault in each state: at every message of the beginning and at every moment of two steps something is parted, ended and begun
- * again, stopped, or lost. Afterwards all take part again and time goes on; what model.h lists holds throughout. Thread: the test's.
+ * Each fault in each state: at every message of the beginning and at every moment of two steps a host is cut off,
+ * restarted, stopped, or lost. Afterwards all take part again and time continues; the rules in model.h hold throughout.
+ * Thread: the test's.
  */
 #include "unit/linktime/model.h"
 
@@ -211,19 +212,19 @@ static void run_all(uint8_t lookahead, enum step_late late)
 	}
 }
 
-TEST(whatever_happens_in_any_state_all_take_part_again)
+TEST(after_a_fault_in_any_state_all_take_part_again)
 {
 	run_all(0, STEP_LATE_WAIT);
 	for (unsigned i = STEP_OUT; i <= STEP_CLOSING; i++)
 		assert_true(seen_states[i] > 0);
 }
 
-TEST(also_where_the_late_are_dropped)
+TEST(after_a_fault_with_late_drop_all_take_part_again)
 {
 	run_all(0, STEP_LATE_DROP);
 }
 
-TEST(also_with_a_lookahead)
+TEST(after_a_fault_with_lookahead_all_take_part_again)
 {
 	run_all(2, STEP_LATE_DROP);
 }

@@ -89,7 +89,7 @@ static void figures(uint32_t hosts, int64_t delay_dur_ns, uint8_t lookahead)
 			      (unsigned long long)bytes, (double)each / 1e3, (double)each / (double)delay_dur_ns);
 }
 
-TEST(a_step_takes_one_message_of_each_and_two_ways)
+TEST(a_step_takes_one_message_per_host_and_one_round_trip)
 {
 	static const uint32_t hosts[] = { 2, 8, HOSTS };
 	static const int64_t delays[] = { 100 * NS_PER_US, NS_PER_MS, 10 * NS_PER_MS };
@@ -107,7 +107,7 @@ TEST(a_step_takes_one_message_of_each_and_two_ways)
 			}
 }
 
-TEST_WITH(hosts_come_and_go_by_the_dozen, begin, end)
+TEST_WITH(hosts_may_join_and_leave_by_the_dozen, begin, end)
 {
 	const struct model_options o = { .seed = test_seed(5),
 					 .hosts = HOSTS,
@@ -213,7 +213,7 @@ static void measure(const struct model_options *o, int64_t dur_ns, struct clock_
 		}
 	}
 	for (uint32_t i = 1; i < o->hosts; i++)
-		assert_int_equal(m->node[i].log.jumps, 1); /* the first time that it was told */
+		assert_int_equal(m->node[i].log.jumps, 1); /* the first report */
 	qsort(all, n, sizeof(*all), by_size);
 	qsort(bounds, n, sizeof(*bounds), by_size);
 	ret->p50 = all[n / 2];
@@ -222,7 +222,7 @@ static void measure(const struct model_options *o, int64_t dur_ns, struct clock_
 	ret->bound_p50 = bounds[n / 2];
 }
 
-TEST(clocks_that_disagree_come_together_within_the_stated_bound)
+TEST(clocks_that_differ_converge_within_the_stated_bound)
 {
 	static const struct {
 		const char *what;
@@ -263,8 +263,8 @@ TEST(clocks_that_disagree_come_together_within_the_stated_bound)
 	}
 }
 
-/* Nowhere back; and when the change has come everywhere, as before. */
-TEST_WITH(pause_and_scale_hold_for_all, begin, end)
+/* Time never goes back; and when the change has reached all hosts, everything is as before. */
+TEST_WITH(pause_and_scale_hold_for_all_hosts, begin, end)
 {
 	const struct model_options o = {
 		.seed = 3, .hosts = 20, .delay_dur_ns = NS_PER_MS, .jitter_dur_ns = 100 * NS_PER_US, .drift_e6 = 100

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What other hosts publish in a step: held until all of it is there, then taken in one order, whatever the order of arrival. */
+/*
+ * Messages of other hosts in a step: held until all of them have arrived, then taken in one order, whatever the order
+ * of arrival.
+ */
 #include "support/test.h"
 
 #include "exec.h"
@@ -41,7 +44,7 @@ static bool missing(uint64_t up_to)
 	return step_inbox_missing(x, up_to, &what, &ever);
 }
 
-TEST_WITH(a_step_waits_for_what_was_published_in_it, start, end)
+TEST_WITH(a_step_waits_for_its_published_messages, start, end)
 {
 	int one, two, next;
 
@@ -62,7 +65,7 @@ TEST_WITH(a_step_waits_for_what_was_published_in_it, start, end)
 	assert_ptr_equal(step_inbox_take(x, 6), &next);
 }
 
-TEST_WITH(what_does_not_come_is_given_up, start, end)
+TEST_WITH(missing_messages_can_be_given_up, start, end)
 {
 	struct step_need what;
 	bool ever = true;
@@ -80,7 +83,7 @@ TEST_WITH(what_does_not_come_is_given_up, start, end)
 	assert_true(ever);
 }
 
-TEST_WITH(a_channel_that_nobody_listens_to_any_more_is_dropped, start, end)
+TEST_WITH(messages_without_a_subscriber_are_dropped, start, end)
 {
 	int a, b;
 
@@ -93,8 +96,8 @@ TEST_WITH(a_channel_that_nobody_listens_to_any_more_is_dropped, start, end)
 	assert_null(step_inbox_take(x, 1));
 }
 
-/* Who joins hears the others' first messages, it may be, before it knows from which step on it takes part. */
-TEST_WITH(what_comes_before_steps_begin_is_of_them, start, end)
+/* A joining host may receive the others' first messages before it knows from which step on it takes part. */
+TEST_WITH(messages_that_arrive_before_joining_are_kept_for_their_step, start, end)
 {
 	int old, one, two;
 
@@ -111,8 +114,8 @@ TEST_WITH(what_comes_before_steps_begin_is_of_them, start, end)
 	assert_null(step_inbox_take(x, UINT64_MAX));
 }
 
-/* It is sent again to who may have missed it: once is enough. */
-TEST_WITH(what_has_come_is_known, start, end)
+/* A message is sent again to hosts that may have missed it: a second copy is recognised. */
+TEST_WITH(received_messages_are_recognised, start, end)
 {
 	const struct step_item first = { .step = 5, .key = { "/a", 7, 1 }, .channel = 'a' },
 			       second = { .step = 5, .key = { "/a", 7, 2 }, .channel = 'a' };
@@ -180,8 +183,8 @@ static void send_step(struct exec *e, uint64_t s)
 		}
 }
 
-/* Whatever is late, the order in which all is taken is that of (channel, host, number). */
-TEST_WITH(the_order_is_the_same_whatever_comes_first, start, end)
+/* Whichever message is late, they are taken in the order of (channel, host, number). */
+TEST_WITH(the_order_does_not_depend_on_arrival, start, end)
 {
 	struct exec *e;
 

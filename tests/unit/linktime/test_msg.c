@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* time_msg.h: what is written is read, and nothing else is. Thread: the test's. */
+/* time_msg.h: written messages are read, and no others. Thread: the test's. */
 #include "support/test.h"
 
 #include "rnd.h"
@@ -74,7 +74,7 @@ static struct time_msg some_msg(struct rnd *r, uint32_t kind)
 	return m;
 }
 
-TEST(what_is_written_is_read)
+TEST(written_messages_read_back)
 {
 	struct rnd r;
 
@@ -100,7 +100,7 @@ TEST(what_is_written_is_read)
 	}
 }
 
-TEST(a_message_that_is_cut_or_goes_on_is_none)
+TEST(a_truncated_or_overlong_message_is_refused)
 {
 	struct rnd r;
 
@@ -126,7 +126,7 @@ static void is_refused(const struct time_msg *m)
 	assert_int_equal(time_msg_write(m, bytes, sizeof(bytes)), 0);
 }
 
-TEST(what_cannot_be_is_not_written)
+TEST(invalid_messages_are_not_written)
 {
 	struct rnd r;
 	struct time_msg m, good;
@@ -172,7 +172,7 @@ TEST(what_cannot_be_is_not_written)
 }
 
 /* A count is believed only as far as there are bytes. */
-TEST(a_count_without_bytes_is_refused)
+TEST(a_count_larger_than_the_message_is_refused)
 {
 	struct time_msg m = { .kind = TIME_COMMIT, .from = 1, .life = 2, .epoch = 2 }, back;
 	size_t n;
@@ -185,7 +185,7 @@ TEST(a_count_without_bytes_is_refused)
 	}
 }
 
-TEST(too_little_room_is_told_and_not_written_beyond)
+TEST(with_too_little_room_the_size_is_returned_and_nothing_written)
 {
 	struct rnd r;
 	struct time_msg m;

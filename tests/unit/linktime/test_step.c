@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps over machines, message by message: order, ladder, joins, leaves, what is too much. Thread: the test's. */
+/* Steps over machines, message by message: order, ladder, joins, leaves, limits. Thread: the test's. */
 #include "support/test.h"
 
 #include "timeutil.h"
@@ -129,7 +129,7 @@ static unsigned sent(struct side *s, uint32_t kind)
 	return n;
 }
 
-TEST_WITH(a_step_is_over_when_all_are_through, NULL, end_host)
+TEST_WITH(a_step_ends_when_all_are_done, NULL, end_host)
 {
 	static const struct step_export e = { .host = 99, .channel = 4, .last = 8 };
 
@@ -151,11 +151,11 @@ TEST_WITH(a_step_is_over_when_all_are_through, NULL, end_host)
 	assert_int_equal(hs.committed, 1);
 	assert_int_equal(hs.n_exports, 2);
 	assert_int_equal(hs.sent[hs.n - 1].kind, TIME_COMMIT);
-	assert_int_equal(hs.sent[hs.n - 1].commit.exports[0].host, 2); /* whoever it said that it was */
+	assert_int_equal(hs.sent[hs.n - 1].commit.exports[0].host, 2); /* whatever host it claimed to be */
 	assert_int_equal(hs.sent[hs.n - 1].commit.exports[1].host, 3);
 }
 
-TEST_WITH(steps_come_one_after_the_other, NULL, end_host)
+TEST_WITH(steps_run_one_after_the_other, NULL, end_host)
 {
 	uint64_t number;
 
@@ -164,13 +164,13 @@ TEST_WITH(steps_come_one_after_the_other, NULL, end_host)
 	assert_int_equal(begin_step(0), 1);
 	assert_int_equal(step_host_begin(host, 0, 20 * MS, 10 * MS, 5, &number), -EBUSY);
 	assert_int_equal(step_host_own(host, 0, NULL, 0), 0);
-	assert_int_equal(hs.over, 1); /* alone it waits for nobody */
+	assert_int_equal(hs.over, 1); /* alone it waits for no other host */
 	assert_int_equal(step_host_own(host, 0, NULL, 0), -EINVAL);
 	assert_int_equal(step_host_begin(host, 0, 5, 10, 5, &number), -EINVAL);
 	assert_int_equal(step_host_begin(host, 0, 5, 0, 5, &number), -EINVAL);
 }
 
-TEST_WITH(who_joins_in_a_step_takes_part_from_the_next_one_on, NULL, end_host)
+TEST_WITH(a_host_that_joins_during_a_step_takes_part_from_the_next_on, NULL, end_host)
 {
 	begin_host(0, STEP_LATE_WAIT);
 	begin_step(0);
@@ -189,7 +189,7 @@ TEST_WITH(who_joins_in_a_step_takes_part_from_the_next_one_on, NULL, end_host)
 	assert_int_equal(hs.over, 2);
 }
 
-TEST_WITH(who_leaves_is_not_waited_for, NULL, end_host)
+TEST_WITH(a_host_that_leaves_is_not_waited_for, NULL, end_host)
 {
 	struct time_msg bye = says(2, TIME_LEAVE);
 
@@ -206,7 +206,7 @@ TEST_WITH(who_leaves_is_not_waited_for, NULL, end_host)
 	assert_int_equal(hs.lefts, 1);
 }
 
-TEST_WITH(what_was_lost_is_said_again, NULL, end_host)
+TEST_WITH(lost_messages_are_sent_again, NULL, end_host)
 {
 	begin_host(0, STEP_LATE_WAIT);
 	join(2, 0);
@@ -248,7 +248,7 @@ static struct step_member member(int64_t now)
 	return m;
 }
 
-TEST_WITH(who_is_late_is_shown, NULL, end_host)
+TEST_WITH(with_late_wait_a_late_host_is_shown, NULL, end_host)
 {
 	be_late(STEP_LATE_WAIT);
 	assert_int_equal(hs.lates + hs.drops + hs.overs, 0);
@@ -259,7 +259,7 @@ TEST_WITH(who_is_late_is_shown, NULL, end_host)
 	assert_int_equal(hs.over, 1);
 }
 
-TEST_WITH(or_reported_once, NULL, end_host)
+TEST_WITH(with_late_warn_a_late_host_is_reported_once, NULL, end_host)
 {
 	be_late(STEP_LATE_WARN);
 	assert_int_equal(hs.lates, 1);
@@ -267,7 +267,7 @@ TEST_WITH(or_reported_once, NULL, end_host)
 	assert_int_equal(hs.overs, 0);
 }
 
-TEST_WITH(or_dropped_and_told_so, NULL, end_host)
+TEST_WITH(with_late_drop_a_late_host_is_dropped_and_notified, NULL, end_host)
 {
 	be_late(STEP_LATE_DROP);
 	assert_int_equal(hs.drops, 1);
@@ -301,7 +301,7 @@ TEST_WITH(a_lookahead_lets_grants_run_ahead_of_answers, NULL, end_host)
 	assert_int_equal(hs.committed, 2);
 }
 
-TEST_WITH(who_exports_too_much_is_out_by_name, NULL, end_host)
+TEST_WITH(a_host_that_exports_too_much_is_dropped_by_name, NULL, end_host)
 {
 	static struct step_export many[STEP_EXPORTS_MAX + 1];
 
@@ -321,7 +321,7 @@ TEST_WITH(who_exports_too_much_is_out_by_name, NULL, end_host)
 	assert_int_equal(hs.n_exports, STEP_ALL_EXPORTS_MAX);
 }
 
-TEST_WITH(there_is_room_for_so_many, NULL, end_host)
+TEST_WITH(the_number_of_hosts_is_bounded, NULL, end_host)
 {
 	begin_host(0, STEP_LATE_WAIT);
 	for (uint64_t id = 2; id < 2 + TIME_HOSTS_MAX; id++) {
@@ -334,7 +334,7 @@ TEST_WITH(there_is_room_for_so_many, NULL, end_host)
 	assert_int_equal(hs.sent[0].dropped.reason, STEP_FULL);
 }
 
-TEST_WITH(what_is_about_another_run_is_ignored, NULL, end_host)
+TEST_WITH(messages_about_another_run_are_ignored, NULL, end_host)
 {
 	struct time_msg m = says(2, TIME_JOIN);
 
@@ -491,7 +491,7 @@ TEST_WITH(a_follower_answers_once_a_step, begin_follow, end_follow)
 	assert_int_equal(fs.alone, 0);
 }
 
-TEST_WITH(a_follower_says_again_what_may_be_lost, begin_follow, end_follow)
+TEST_WITH(a_follower_repeats_messages_that_may_be_lost, begin_follow, end_follow)
 {
 	step_follow_host(part, 0, 1, 100, true);
 	fs.n = 0;
@@ -514,7 +514,7 @@ TEST_WITH(a_follower_says_again_what_may_be_lost, begin_follow, end_follow)
 	assert_int_equal(fs.advanced, 1);
 }
 
-TEST_WITH(who_is_dropped_ends_its_step_alone_and_joins_afresh, begin_follow, end_follow)
+TEST_WITH(a_dropped_follower_ends_its_step_alone_and_joins_again, begin_follow, end_follow)
 {
 	for (enum step_follow_state s = STEP_READY; s <= STEP_CLOSING; s++) {
 		void *none = NULL;
@@ -545,7 +545,7 @@ TEST_WITH(who_is_dropped_ends_its_step_alone_and_joins_afresh, begin_follow, end
 	}
 }
 
-TEST_WITH(who_exports_too_much_does_not_try_again, begin_follow, end_follow)
+TEST_WITH(a_follower_that_exported_too_much_does_not_join_again, begin_follow, end_follow)
 {
 	welcome(1);
 	fs.n = 0;
@@ -557,7 +557,7 @@ TEST_WITH(who_exports_too_much_does_not_try_again, begin_follow, end_follow)
 	assert_int_equal(sent(&fs, TIME_JOIN), 1);
 }
 
-TEST_WITH(a_grant_that_no_member_gets_says_that_it_is_none, begin_follow, end_follow)
+TEST_WITH(a_grant_for_a_later_step_tells_a_follower_it_is_no_member, begin_follow, end_follow)
 {
 	welcome(1);
 	granted(2);
@@ -565,7 +565,7 @@ TEST_WITH(a_grant_that_no_member_gets_says_that_it_is_none, begin_follow, end_fo
 	assert_int_equal(step_follow_state(part), STEP_OUT);
 }
 
-TEST_WITH(commits_that_overtake_each_other_are_kept, begin_follow, end_follow)
+TEST_WITH(commits_that_arrive_out_of_order_are_kept, begin_follow, end_follow)
 {
 	welcome(1);
 	granted_ahead(1, 2);
@@ -588,7 +588,7 @@ TEST_WITH(commits_that_overtake_each_other_are_kept, begin_follow, end_follow)
 	assert_int_equal(fs.over, 3);
 }
 
-TEST_WITH(without_lock_step_there_is_nothing_to_join, begin_follow, end_follow)
+TEST_WITH(without_lock_step_a_follower_does_not_join, begin_follow, end_follow)
 {
 	step_follow_host(part, 0, 1, 100, false);
 	step_follow_tick(part, 10 * NS_PER_S);
@@ -596,7 +596,7 @@ TEST_WITH(without_lock_step_there_is_nothing_to_join, begin_follow, end_follow)
 	assert_int_equal(fs.outs, 0);
 }
 
-TEST_WITH(who_leaves_says_so_and_ends_its_step, begin_follow, end_follow)
+TEST_WITH(a_follower_that_leaves_says_so_and_ends_its_step, begin_follow, end_follow)
 {
 	welcome(1);
 	granted(1);
@@ -610,7 +610,7 @@ TEST_WITH(who_leaves_says_so_and_ends_its_step, begin_follow, end_follow)
 	assert_int_equal(sent(&fs, TIME_JOIN), 0);
 }
 
-TEST(options_that_cannot_be_are_refused)
+TEST(invalid_options_are_refused)
 {
 	struct step_host_options ho = { .id = 1, .life = 1, .deadline_dur_ns = 1, .resend_dur_ns = 1 };
 	struct step_follow_options fo = { .id = 1, .life = 1, .name = "a", .resend_dur_ns = 1 };

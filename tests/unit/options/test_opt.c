@@ -109,7 +109,7 @@ static int parse_program(const struct opt_program *p, struct values *v, const st
 	parse_program(&program, v, cmd, (int)(sizeof((const char *[]){ "prog", __VA_ARGS__ }) / sizeof(char *)), \
 		      (const char *[]){ "prog", __VA_ARGS__ })
 
-TEST(all_types_land_in_the_struct)
+TEST(values_of_all_types_are_stored_in_the_struct)
 {
 	const struct opt_command *cmd;
 	struct values v;
@@ -132,7 +132,7 @@ TEST(all_types_land_in_the_struct)
 	assert_string_equal(v.rest.v[1], "--f2");
 }
 
-TEST(two_words_make_a_command)
+TEST(two_words_form_a_command)
 {
 	const struct opt_command *cmd;
 	struct values v;
@@ -214,7 +214,7 @@ TEST(help_and_version_go_to_stdout)
 	assert_string_equal(out_text, "prog 1.2.3\n");
 }
 
-/* `help` and what it is about, and --help behind half a command. */
+/* `help` with and without a subject, and --help after half a command. */
 TEST(help_is_a_command)
 {
 	static const char *const of_clock[][3] = {
@@ -237,7 +237,7 @@ TEST(help_is_a_command)
 	assert_int_equal(v.rest.n, 2);
 }
 
-TEST(the_list_names_everything)
+TEST(the_command_list_is_complete)
 {
 	static const char *const want[] = { "option --json\n",  "letter -c\n", "command clock pause\n",
 					    "option --count\n", "letter -n\n", "option --version\n" };
@@ -269,7 +269,7 @@ static void complete(const char *line, char *got, size_t size)
 	pclose(f);
 }
 
-TEST(bash_completes)
+TEST(bash_completion_works)
 {
 	static const struct {
 		const char *line, *want;
@@ -286,7 +286,7 @@ TEST(bash_completes)
 		{ "prog --socket = /x echo \"\"", "at/x\n" },
 		{ "prog echo -s /x --json \"\"", "at/x\n" },
 		{ "/nowhere/prog echo \"\"", "\n" },
-		/* what is behind the first argument goes by that one */
+		/* words after the first argument are completed by that one */
 		{ "prog echo --every 1s /gps \"\"", "of/gps\n" },
 		{ "prog echo /gps -n = 2 x \"\"", "of/gps\n" },
 	};
@@ -332,7 +332,7 @@ static void by_shell(const char *shell, const char *option, const char *run, cha
 		print_message("no %s here\n", shell);
 }
 
-TEST(fish_completes)
+TEST(fish_completion_works)
 {
 	char got[4096];
 
@@ -351,7 +351,7 @@ TEST(fish_completes)
 					 "--color\tcolours\n--count\n=\nat/x\n=\natlist\n=\nfields /gps\nend 0\n");
 }
 
-TEST(zsh_takes_it)
+TEST(zsh_completion_works)
 {
 	static const char *const want[] = { "#compdef prog\n", "'echo'", "'pause:stop'",
 					    "compadd -- $(seq 2 2>/dev/null)",

@@ -51,7 +51,7 @@ TEST(lines_have_levels_and_may_come_in_parts)
 	close(fds[0]);
 }
 
-TEST(a_long_line_becomes_several)
+TEST(a_long_line_is_split)
 {
 	char text[2 * LINES_MAX + 12];
 	struct lines l;
@@ -69,8 +69,8 @@ TEST(a_long_line_becomes_several)
 	close(fds[1]);
 }
 
-/* Who writes without end is left again. */
-TEST(so_many_reads_and_no_more)
+/* A process that writes without end does not keep the reader. */
+TEST(the_number_of_reads_at_a_time_is_bounded)
 {
 	struct lines l;
 	int fds[2];

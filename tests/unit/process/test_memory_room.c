@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose memory ends first: of /dev/shm, of the machine, of a control group. */
+/* Which memory runs out first: that of /dev/shm, of the machine, or of a control group. */
 #include "tests/support/test.h"
 
 #include <stdio.h>
@@ -40,7 +40,7 @@ static void room_is(int64_t bytes, const char *whose)
 }
 
 /* The root has no /dev/shm: nothing is known of that. */
-TEST(the_least_counts)
+TEST(the_smallest_memory_limit_counts)
 {
 	const char *said;
 	char command[64];
@@ -72,7 +72,7 @@ TEST(the_least_counts)
 	assert_int_equal(system(command), 0);
 }
 
-TEST(here_is_some)
+TEST(this_machine_has_free_memory)
 {
 	const char *said;
 

@@ -34,7 +34,7 @@ struct cuda_fixture {
 	int result[DONE];
 	unsigned copies[DONE];
 	char why[DONE][128];
-	uint8_t data[DONE][SIZE]; /* rows of the width ROW, without what is between them */
+	uint8_t data[DONE][SIZE]; /* rows of the width ROW, without the gaps between them */
 };
 
 /* The driver is loaded and initialised; no context. */

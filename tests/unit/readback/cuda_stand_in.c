@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See cuda_stand_in.h: calls that fail, the device, contexts, streams and events, and what the test says. */
+/* See cuda_stand_in.h: failing calls, the device, contexts, streams and events, and the controls of the test. */
 #include "cuda_stand_in_private.h"
 
 #include <stdio.h>
@@ -134,7 +134,7 @@ size_t driver_extent(const struct cuda_copy *c, size_t pitch)
 	return (c->height - 1) * pitch + c->width_bytes;
 }
 
-/* Whether memory that a side names is there; what is not of the device is page-locked. */
+/* Whether the memory that a side names exists; memory that is not the device's is page-locked. */
 bool driver_side_exists(const struct cuda_copy *c, const struct cuda_copy_side *s)
 {
 	uintptr_t p = (uintptr_t)s->host;
@@ -307,7 +307,7 @@ static int create_context(void **ret)
 	return push(c);
 }
 
-/* What is submitted is finished first; the handles of the context are dead then. */
+/* Submitted work is finished first; the handles of the context are invalid then. */
 static int destroy_context(struct context *c)
 {
 	int r;
@@ -364,7 +364,7 @@ static struct stream *stream_of(void *s)
 														 : NULL;
 }
 
-/* What is put into a stream is put there in its context. */
+/* Operations are added to a stream in its context. */
 struct stream *driver_stream_here(void *stream)
 {
 	struct stream *s = stream_of(stream);

@@ -24,15 +24,18 @@ struct cuda_stand_in_state {
 	/* so far */
 	unsigned registers, opens, copies, copies_2d;
 	unsigned pageable;         /* copies that waited, as their target was not page-locked */
-	unsigned stray;            /* copies whose target or source was gone when they were executed */
-	unsigned misuse;           /* what is in use was freed, closed, unregistered or destroyed */
+	unsigned stray;            /* copies whose target or source had been freed when they were executed */
+	unsigned misuse;           /* objects in use that were freed, closed, unregistered or destroyed */
 	unsigned refused_releases; /* calls that free something and failed: it stays */
 };
 
 struct cuda_stand_in { /* the library exports one, `cuda_stand_in` */
 	void (*state)(struct cuda_stand_in_state *ret);
 	int (*depth)(void); /* of the calling thread's stack of contexts */
-	/* What is in streams waits for run(), which lets n operations go, and returns when they are done, or none is left. */
+	/*
+	 * Operations in streams wait for run(), which releases n of them, and returns when they are done, or none is
+	 * left.
+	 */
 	void (*hold)(bool on);
 	void (*run)(unsigned n);
 	/* Calls of that symbol fail until it is said otherwise (CUDA_OK). */
@@ -40,7 +43,10 @@ struct cuda_stand_in { /* the library exports one, `cuda_stand_in` */
 	/* The n-th call from now fails, 1: the next; and with `sticky` all later ones, and the device executes nothing more. 0: none. */
 	void (*fail_nth)(unsigned n, int result, bool sticky);
 	void (*lose)(int result); /* now, sticky */
-	/* As if the process had been started again: what the driver has refused to free is gone, the device serves. */
+	/*
+	 * As after a restart of the process: memory that the driver has refused to free is released, and the device
+	 * works.
+	 */
 	void (*recover)(void);
 	void (*set_version)(int version);
 	void (*set_devices)(int n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What cuda_stand_in.c and cuda_stand_in_memory.c share. Thread: who holds driver.lock. */
+/* Shared by cuda_stand_in.c and cuda_stand_in_memory.c. Thread: the holder of driver.lock. */
 #ifndef UNIT_READBACK_CUDA_STAND_IN_PRIVATE_H
 #define UNIT_READBACK_CUDA_STAND_IN_PRIVATE_H
 

@@ -61,7 +61,7 @@ static inline void fixture_done(void *arg, struct sim_readback_ticket *t)
 		f->in_callback(f, t);
 }
 
-/* What is to be otherwise is set in f->o before. */
+/* Other options are set in f->o before. */
 static inline void fixture_options(struct fixture *f)
 {
 	memset(f, 0, sizeof(*f));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device that finishes what it was given when the test says so: late, out of order, never, or with an error. What it reads
- * is stand_in_pixel() everywhere. Thread: the test's.
+ * A device that finishes its work when the test says so: late, out of order, never, or with an error. Every pixel that
+ * it reads is stand_in_pixel(). Thread: the test's.
  */
 #ifndef UNIT_READBACK_STAND_IN_H
 #define UNIT_READBACK_STAND_IN_H
@@ -18,7 +18,7 @@ enum stand_in_waits {
 struct stand_in {
 	struct device d;
 	bool direct;   /* writes the target, where it may */
-	bool abandons; /* what nobody wants is not written any more */
+	bool abandons; /* abandoned requests are not written any more */
 	bool lost;
 	int refuse; /* of start(); 0: none */
 	enum stand_in_waits waits;

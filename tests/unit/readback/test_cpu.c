@@ -35,7 +35,7 @@ static void done(void *arg, struct sim_readback_ticket *t)
 	s->slot[s->n++] = sim_readback_take_slot(s->rb, t);
 }
 
-TEST(into_slots)
+TEST(images_are_copied_into_slots)
 {
 	struct slots slots = { .max_body = 1 << 20, .now_sim_ns = 5 };
 	struct seen seen = { .n = 0 };
@@ -85,8 +85,8 @@ TEST(into_slots)
 	assert_int_equal(slots.out, 0);
 }
 
-/* The memory of the caller's is its own again once a request has completed, whatever the result. */
-TEST(cancelled_at_any_moment)
+/* The caller's memory is free again once a request has completed, with any result. */
+TEST(a_request_may_be_cancelled_at_any_moment)
 {
 	static uint8_t target[W * H * 4];
 	struct seen seen = { .n = 0 };
@@ -110,13 +110,13 @@ TEST(cancelled_at_any_moment)
 		assert_ok(sim_readback_drain(seen.rb, -1));
 		assert_int_equal(seen.n, 1);
 		assert_int_equal(seen.t[0].result, -ECANCELED);
-		memset(target, 0, sizeof(target)); /* a race, if somebody still wrote it */
+		memset(target, 0, sizeof(target)); /* a race, if it were still being written */
 		memset(image, 0, sizeof(image));
 	}
 	sim_readback_destroy(seen.rb);
 }
 
-TEST(dropped_for_newer_ones_in_order)
+TEST(older_requests_are_dropped_for_newer_ones_in_order)
 {
 	static uint8_t target[16][W * H * 4];
 	struct seen seen = { .n = 0 };

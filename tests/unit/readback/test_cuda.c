@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUDA, over a stand-in of its driver: what is read, where it is written, and when. See test_cuda_errors.c for what fails. */
+/* CUDA, over a stand-in of its driver: source, target and time of each read-back. Errors are in test_cuda_errors.c. */
 #include "cuda_fixture.h"
 
 #include <pthread.h>
@@ -17,7 +17,7 @@ static void assert_how(const char *words)
 
 /* ---- where it is written ---- */
 
-TEST(into_slots_without_a_copy)
+TEST(slots_are_written_without_a_copy)
 {
 	cuda_fixture_init(&f);
 	cuda_fixture_create(&f);
@@ -36,7 +36,7 @@ TEST(into_slots_without_a_copy)
 	cuda_fixture_finish(&f);
 }
 
-TEST(nothing_waits_and_all_complete_in_order)
+TEST(no_call_blocks_and_requests_complete_in_order)
 {
 	cuda_fixture_init(&f);
 	cuda_fixture_create(&f);
@@ -59,7 +59,7 @@ TEST(nothing_waits_and_all_complete_in_order)
 	cuda_fixture_finish(&f);
 }
 
-TEST(rows_with_pitches)
+TEST(rows_may_have_pitches)
 {
 	cuda_pointer p;
 	const uint8_t *body;
@@ -77,7 +77,7 @@ TEST(rows_with_pitches)
 	for (size_t y = 0; y < H; y++) {
 		for (size_t x = 0; x < ROW; x++)
 			assert_int_equal(f.data[0][y * ROW + x], cuda_byte(9, 100 + y * (ROW + 64) + x));
-		if (y + 1 < H) /* what is between rows is not touched */
+		if (y + 1 < H) /* bytes between rows are not touched */
 			assert_int_equal(body[y * (ROW + 32) + ROW], 0x5a);
 	}
 	assert_int_equal(body[-1], 0x5a);
@@ -98,7 +98,7 @@ static void *make_array(size_t width, size_t height, size_t depth, int format, u
 	return array;
 }
 
-TEST(an_array)
+TEST(a_cuda_array_is_read)
 {
 	void *array;
 	uint8_t pixels[SIZE];
@@ -128,7 +128,7 @@ TEST(an_array)
 		assert_int_equal(f.program.ArrayDestroy(a_), CUDA_OK); \
 	} while (0)
 
-TEST(arrays_that_do_not_go_with_the_shape)
+TEST(arrays_that_do_not_match_the_shape_are_refused)
 {
 	int no_array;
 
@@ -140,7 +140,8 @@ TEST(arrays_that_do_not_go_with_the_shape)
 	ARRAY_REFUSED("depth or layers", W, H, 2, CUDA_FORMAT_UNSIGNED_INT8, 4);
 	ARRAY_REFUSED("1 channels of 4 bytes", W, H, 0, CUDA_FORMAT_FLOAT, 1);
 	ARRAY_REFUSED("4 channels of 2 bytes", W, H, 0, CUDA_FORMAT_HALF, 4);
-	says(cuda_start_of(&f, (struct sim_readback_source){ .cuda.array = &no_array }), -EINVAL, "is not an array of this context");
+	says(cuda_start_of(&f, (struct sim_readback_source){ .cuda.array = &no_array }), -EINVAL,
+	     "is not an array of this context");
 	assert_int_equal(cuda_counters(&f).started, 0);
 	cuda_fixture_finish(&f);
 }
@@ -164,22 +165,22 @@ static void refused_by(int result)
 	cuda_fixture_finish(&f);
 }
 
-TEST(a_driver_that_does_not_page_lock_files)
+TEST(without_page_locking_of_files_one_copy_is_made)
 {
 	refused_by(801);
 }
 
-TEST(a_process_that_may_not_page_lock_so_much)
+TEST(without_the_right_to_page_lock_one_copy_is_made)
 {
 	refused_by(CUDA_OUT_OF_MEMORY);
 }
 
-TEST(a_segment_that_somebody_else_has_page_locked)
+TEST(a_segment_page_locked_by_another_library_takes_one_copy)
 {
 	refused_by(CUDA_HOST_MEMORY_ALREADY_REGISTERED);
 }
 
-TEST(slots_that_are_in_no_shared_memory)
+TEST(slots_outside_shared_memory_take_one_copy)
 {
 	cuda_fixture_init(&f);
 	f.slots.arena = NULL;
@@ -192,7 +193,7 @@ TEST(slots_that_are_in_no_shared_memory)
 	cuda_fixture_finish(&f);
 }
 
-TEST(conversions_are_one_copy)
+TEST(conversions_take_one_copy)
 {
 	cuda_fixture_init(&f);
 	f.o.shape.flip = true;
@@ -213,7 +214,7 @@ TEST(conversions_are_one_copy)
 	cuda_fixture_finish(&f);
 }
 
-TEST(larger_images_need_larger_memory)
+TEST(a_larger_image_gets_a_larger_buffer)
 {
 	struct sim_readback_shape small;
 
@@ -258,7 +259,7 @@ TEST(a_segment_is_registered_until_its_last_request)
 	cuda_fixture_finish(&f);
 }
 
-TEST(another_segment_at_the_same_address)
+TEST(another_segment_at_the_same_address_is_registered_again)
 {
 	struct sim_readback *other;
 	struct sim_readback_source s = { .size = sizeof(s), .format = SIM_READBACK_RGBA8, .cuda.pointer = 0 };
@@ -277,7 +278,7 @@ TEST(another_segment_at_the_same_address)
 		     MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	assert_ptr_equal(again, f.slots.arena);
 	f.slots.generation++;
-	assert_ok(cuda_start(&f)); /* while the other one still has what was there */
+	assert_ok(cuda_start(&f)); /* while the other one still has the old memory */
 	cuda_drain(&f);
 	assert_int_equal(f.copies[2], 0);
 	assert_int_equal(cuda_state(&f).registers, 2);
@@ -311,7 +312,7 @@ static void into(void *to)
 	assert_pixels(&f, f.n - 1, 1);
 }
 
-TEST(into_memory_of_the_program)
+TEST(memory_of_the_program_is_written_directly_in_the_region)
 {
 	uint8_t elsewhere[SIZE], *p;
 
@@ -328,7 +329,7 @@ TEST(into_memory_of_the_program)
 	cuda_fixture_finish(&f);
 }
 
-TEST(into_memory_without_a_region)
+TEST(memory_without_a_region_takes_one_copy)
 {
 	uint8_t elsewhere[SIZE];
 
@@ -342,7 +343,7 @@ TEST(into_memory_without_a_region)
 	cuda_fixture_finish(&f);
 }
 
-TEST(a_region_smaller_than_a_page)
+TEST(a_region_smaller_than_a_page_is_handled)
 {
 	uint8_t *p;
 
@@ -357,7 +358,7 @@ TEST(a_region_smaller_than_a_page)
 	cuda_fixture_finish(&f);
 }
 
-TEST(a_region_that_the_program_has_page_locked)
+TEST(a_region_page_locked_by_the_program_is_used)
 {
 	uint8_t *p;
 
@@ -375,7 +376,7 @@ TEST(a_region_that_the_program_has_page_locked)
 
 /* ---- contexts and streams ---- */
 
-TEST(a_context_that_is_not_current)
+TEST(a_given_context_need_not_be_current)
 {
 	void *other, *popped;
 
@@ -402,7 +403,7 @@ TEST(a_context_that_is_not_current)
 	cuda_fixture_finish(&f);
 }
 
-TEST(a_context_that_was_current_at_the_create)
+TEST(the_context_current_at_the_create_is_kept)
 {
 	void *popped;
 
@@ -417,7 +418,7 @@ TEST(a_context_that_was_current_at_the_create)
 	cuda_fixture_finish(&f);
 }
 
-TEST(the_default_stream)
+TEST(the_default_stream_may_be_used)
 {
 	cuda_fixture_init(&f);
 	f.o.cuda.stream = NULL;
@@ -428,7 +429,7 @@ TEST(the_default_stream)
 	cuda_fixture_finish(&f);
 }
 
-TEST(no_context_and_another_ones_stream)
+TEST(a_missing_context_or_a_stream_of_another_is_refused)
 {
 	struct sim_readback *rb;
 	void *popped, *other;
@@ -457,7 +458,7 @@ static void *elsewhere(void *arg)
 	return NULL;
 }
 
-TEST(it_belongs_to_one_thread)
+TEST(calls_from_another_thread_are_refused)
 {
 	pthread_t t;
 
@@ -469,7 +470,7 @@ TEST(it_belongs_to_one_thread)
 	cuda_fixture_finish(&f);
 }
 
-TEST(a_stream_that_is_captured)
+TEST(a_stream_under_capture_is_refused)
 {
 	void *graph;
 
@@ -491,7 +492,7 @@ static int start_ipc(const struct cuda_ipc_handle *h, void *memory)
 	return cuda_start_of(&f, (struct sim_readback_source){ .cuda.ipc = h, .memory = memory });
 }
 
-TEST(memory_of_another_process)
+TEST(memory_of_another_process_is_read)
 {
 	struct cuda_exporter e;
 
@@ -517,7 +518,7 @@ TEST(memory_of_another_process)
 	cuda_exporter_finish(&e);
 }
 
-TEST(so_many_memories_are_kept_open)
+TEST(the_number_of_open_memory_handles_is_bounded)
 {
 	static uint8_t target[SIM_READBACK_CUDA_IPC_MAX + 1][SIZE];
 	struct cuda_exporter e;
@@ -552,7 +553,7 @@ TEST(so_many_memories_are_kept_open)
 	cuda_exporter_finish(&e);
 }
 
-TEST(handles_that_are_refused)
+TEST(invalid_memory_handles_are_refused)
 {
 	struct cuda_ipc_handle mine, none = { "no handle" };
 	struct cuda_exporter e;

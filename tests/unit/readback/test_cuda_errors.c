@@ -19,7 +19,7 @@ static void *find_but_one(void *lib, const char *symbol)
 	return strcmp(symbol, hidden) == 0 ? NULL : dlsym(lib, symbol);
 }
 
-TEST(a_driver_that_lacks_a_symbol)
+TEST(a_driver_without_a_needed_symbol_is_refused)
 {
 	static const char *const symbols[] = {
 #define X(member, symbol, args) symbol,
@@ -41,7 +41,7 @@ TEST(a_driver_that_lacks_a_symbol)
 	dlclose(lib);
 }
 
-TEST(probes)
+TEST(the_probe_reports_the_driver)
 {
 	cuda_fixture_load(&f);
 	assert_ok(sim_readback_probe(SIM_READBACK_CUDA));
@@ -60,8 +60,8 @@ TEST(probes)
 	says(sim_readback_probe(SIM_READBACK_CUDA), -ENOENT, "100"); /* CUDA_ERROR_NO_DEVICE */
 }
 
-/* Whatever this machine has. */
-TEST(no_stand_in)
+/* With or without a driver on this machine. */
+TEST(the_probe_of_the_real_driver_does_not_crash)
 {
 	int r = sim_readback_probe(SIM_READBACK_CUDA);
 
@@ -70,7 +70,7 @@ TEST(no_stand_in)
 	assert_true(r == 0 || r == -ENOENT || r == -EOPNOTSUPP || r == -EIO);
 }
 
-TEST(a_driver_that_is_too_old_at_the_create)
+TEST(a_driver_too_old_at_the_create_is_refused)
 {
 	cuda_fixture_init(&f);
 	f.driver->set_version(10020);
@@ -78,7 +78,7 @@ TEST(a_driver_that_is_too_old_at_the_create)
 	cuda_fixture_finish(&f);
 }
 
-TEST(out_of_memory_of_the_program_anywhere)
+TEST(allocation_failures_are_reported)
 {
 	int failed = 0;
 
@@ -115,7 +115,7 @@ TEST(out_of_memory_of_the_program_anywhere)
 
 #define REFUSED(words, ...) says(cuda_start_of(&f, (struct sim_readback_source){ __VA_ARGS__ }), -EINVAL, words)
 
-TEST(sources_that_are_refused)
+TEST(invalid_sources_are_refused)
 {
 	cuda_fixture_init(&f);
 	cuda_fixture_create(&f);
@@ -137,7 +137,7 @@ TEST(sources_that_are_refused)
 	cuda_fixture_finish(&f);
 }
 
-TEST(pitches_above_the_devices)
+TEST(pitches_above_the_limit_of_the_device_are_refused)
 {
 	cuda_fixture_init(&f);
 	f.driver->set_pitch_max(ROW);
@@ -174,17 +174,17 @@ static void lost_by(int result, const char *words)
 	assert_int_equal(cuda_state(&f).misuse, 0);
 }
 
-TEST(a_device_that_is_lost)
+TEST(a_lost_device_fails_all_requests)
 {
 	lost_by(CUDA_LAUNCH_FAILED, "the context is lost");
 }
 
-TEST(a_device_that_is_lost_by_uncorrectable_memory)
+TEST(uncorrectable_memory_counts_as_a_lost_device)
 {
 	lost_by(CUDA_ECC_UNCORRECTABLE, "the context is lost");
 }
 
-TEST(a_device_that_is_lost_at_a_start)
+TEST(a_device_may_be_lost_at_a_start)
 {
 	cuda_fixture_init(&f);
 	cuda_fixture_create(&f);
@@ -199,7 +199,7 @@ TEST(a_device_that_is_lost_at_a_start)
 	assert_int_equal(f.slots.out, 0);
 }
 
-TEST(a_context_that_is_destroyed)
+TEST(a_destroyed_context_is_detected)
 {
 	cuda_fixture_init(&f);
 	f.o.cuda.context = f.context;
@@ -214,7 +214,7 @@ TEST(a_context_that_is_destroyed)
 	assert_int_equal(f.driver->depth(), 0);
 }
 
-TEST(out_of_page_locked_memory)
+TEST(a_lack_of_page_locked_memory_is_reported)
 {
 	cuda_fixture_init(&f);
 	f.o.shape.flip = true;
@@ -229,8 +229,8 @@ TEST(out_of_page_locked_memory)
 	cuda_fixture_finish(&f);
 }
 
-/* The copy is in the stream by then, and written whatever becomes of the event. */
-TEST(an_event_that_cannot_be_recorded)
+/* The copy is in the stream by then, and is written even if the event fails. */
+TEST(a_copy_whose_event_cannot_be_recorded_completes)
 {
 	cuda_fixture_init(&f);
 	cuda_fixture_create(&f);
@@ -251,7 +251,7 @@ TEST(an_event_that_cannot_be_recorded)
 	cuda_fixture_finish(&f);
 }
 
-TEST(an_event_that_cannot_be_asked)
+TEST(a_copy_whose_event_cannot_be_queried_completes)
 {
 	cuda_fixture_init(&f);
 	cuda_fixture_create(&f);
@@ -264,7 +264,7 @@ TEST(an_event_that_cannot_be_asked)
 	cuda_fixture_finish(&f);
 }
 
-TEST(a_device_that_never_finishes)
+TEST(a_device_that_never_finishes_does_not_block_for_ever)
 {
 	cuda_fixture_init(&f);
 	f.o.shape.flip = true; /* memory of the library's: the driver's registrations are the machine's loss */
@@ -282,7 +282,7 @@ TEST(a_device_that_never_finishes)
 	slots_finish(&f.slots);
 }
 
-TEST(a_slot_that_is_never_finished)
+TEST(a_slot_that_is_never_finished_stays_with_the_publisher)
 {
 	cuda_fixture_init(&f);
 	cuda_fixture_create(&f);
@@ -297,7 +297,7 @@ TEST(a_slot_that_is_never_finished)
 	slots_finish(&f.slots);
 }
 
-TEST(what_is_cancelled_keeps_its_memory_until_it_is_written)
+TEST(a_cancelled_request_keeps_its_memory_until_written)
 {
 	cuda_fixture_init(&f);
 	cuda_fixture_create(&f);
@@ -346,7 +346,7 @@ static void one_round(void)
 	sim_readback_destroy(f.rb);
 }
 
-/* What was started has completed, in order, with its data or a sentence; nothing was written that was not to be. */
+/* All started requests have completed, in order, with their data or an error text; no other memory was written. */
 static void assert_round(void)
 {
 	for (unsigned i = 0; i < f.n; i++) {
@@ -421,27 +421,27 @@ static void each_call(int result, bool sticky, bool pushed)
 	cuda_exporter_finish(&exporter);
 }
 
-TEST(each_call_fails_once)
+TEST(each_driver_call_may_fail_once)
 {
 	each_call(999, false, false);
 }
 
-TEST(each_call_is_out_of_memory_once)
+TEST(each_driver_call_may_run_out_of_memory_once)
 {
 	each_call(CUDA_OUT_OF_MEMORY, false, false);
 }
 
-TEST(each_call_fails_once_with_a_context_that_is_pushed)
+TEST(each_driver_call_may_fail_once_with_a_pushed_context)
 {
 	each_call(999, false, true);
 }
 
-TEST(the_device_is_lost_at_each_call)
+TEST(the_device_may_be_lost_at_each_driver_call)
 {
 	each_call(CUDA_LAUNCH_FAILED, true, false);
 }
 
-TEST(the_device_is_lost_at_each_call_with_a_context_that_is_pushed)
+TEST(the_device_may_be_lost_at_each_driver_call_with_a_pushed_context)
 {
 	each_call(CUDA_LAUNCH_FAILED, true, true);
 }

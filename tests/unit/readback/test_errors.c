@@ -32,7 +32,7 @@ static int created(const struct sim_readback_options *o)
 		says(created(&f.o), -EINVAL, words); \
 	} while (0)
 
-TEST(options_that_are_refused)
+TEST(invalid_options_are_refused)
 {
 	says(created(NULL), -EINVAL, "no options");
 	says(sim_readback_create(&f.o, NULL), -EINVAL, "output pointer");
@@ -70,7 +70,7 @@ static int starts(const void *source, void *arg)
 	return sim_readback_start(f.rb, source, NULL);
 }
 
-TEST(programs_of_other_versions_are_served)
+TEST(programs_built_with_other_struct_sizes_are_served)
 {
 	struct sim_readback_source s = { .size = sizeof(s), .format = SIM_READBACK_RGBA8 };
 
@@ -82,7 +82,7 @@ TEST(programs_of_other_versions_are_served)
 	fixture_destroy(&f);
 }
 
-TEST(sizes)
+TEST(body_sizes_are_computed)
 {
 	struct sim_readback_shape s = { .format = SIM_READBACK_R16, .width = 3, .height = 5 };
 
@@ -106,7 +106,7 @@ TEST(sizes)
 		says(sim_readback_start(f.rb, &s_, NULL), -EINVAL, words); \
 	} while (0)
 
-TEST(sources_that_are_refused)
+TEST(invalid_sources_are_refused)
 {
 	fixture_options(&f);
 	fixture_create(&f);
@@ -128,7 +128,7 @@ TEST(sources_that_are_refused)
 	fixture_destroy(&f);
 }
 
-TEST(a_publisher_that_refuses)
+TEST(a_refusal_of_the_publisher_is_reported)
 {
 	fixture_options(&f);
 	fixture_create(&f);
@@ -143,7 +143,7 @@ TEST(a_publisher_that_refuses)
 	fixture_destroy(&f);
 }
 
-TEST(a_device_that_refuses_a_start)
+TEST(a_refusal_of_the_device_is_reported)
 {
 	fixture_options(&f);
 	fixture_create(&f);
@@ -162,7 +162,7 @@ TEST(a_device_that_refuses_a_start)
 	fixture_destroy(&f);
 }
 
-TEST(a_request_that_fails_alone)
+TEST(a_failed_request_does_not_affect_others)
 {
 	fixture_options(&f);
 	fixture_create(&f);
@@ -180,7 +180,7 @@ TEST(a_request_that_fails_alone)
 	fixture_destroy(&f);
 }
 
-TEST(a_device_that_is_lost)
+TEST(a_lost_device_fails_all_requests)
 {
 	fixture_options(&f);
 	fixture_create(&f);
@@ -202,7 +202,7 @@ TEST(a_device_that_is_lost)
 	fixture_destroy(&f);
 }
 
-TEST(a_device_that_never_finishes)
+TEST(a_device_that_never_finishes_does_not_block_for_ever)
 {
 	fixture_options(&f);
 	f.dev.waits = WAIT_IN_VAIN;
@@ -220,7 +220,7 @@ TEST(a_device_that_never_finishes)
 	assert_int_equal(f.dev.adds, f.dev.removes);
 }
 
-TEST(a_device_that_never_finishes_memory_of_the_callers)
+TEST(memory_of_the_caller_is_waited_for_when_a_device_never_finishes)
 {
 	fixture_options(&f);
 	f.o.publisher = NULL;
@@ -234,7 +234,7 @@ TEST(a_device_that_never_finishes_memory_of_the_callers)
 	assert_non_null(strstr(f.why[0], "may still write"));
 }
 
-TEST(what_is_pending_at_the_end_is_cancelled)
+TEST(pending_requests_are_cancelled_at_the_end)
 {
 	fixture_options(&f);
 	fixture_create(&f);
@@ -264,7 +264,7 @@ static void *elsewhere(void *arg)
 	return NULL;
 }
 
-TEST(it_belongs_to_one_thread)
+TEST(calls_from_another_thread_are_refused)
 {
 	pthread_t t;
 
@@ -276,7 +276,7 @@ TEST(it_belongs_to_one_thread)
 	fixture_destroy(&f);
 }
 
-TEST(no_call_takes_nothing_for_a_read_back)
+TEST(every_call_accepts_a_null_read_back)
 {
 	struct sim_readback_counters n;
 	struct sim_readback_ticket *t;
@@ -289,7 +289,7 @@ TEST(no_call_takes_nothing_for_a_read_back)
 	sim_readback_get_counters(NULL, &n);
 }
 
-TEST(out_of_memory_anywhere)
+TEST(allocation_failures_are_reported)
 {
 	int failed = 0;
 

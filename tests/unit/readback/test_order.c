@@ -11,7 +11,7 @@ static void create(enum sim_readback_full full)
 	fixture_create(&f);
 }
 
-TEST(in_the_order_of_the_starts)
+TEST(requests_complete_in_the_order_of_their_starts)
 {
 	create(SIM_READBACK_REFUSE);
 	for (uint32_t i = 0; i < 3; i++)
@@ -36,7 +36,7 @@ TEST(in_the_order_of_the_starts)
 	fixture_destroy(&f);
 }
 
-TEST(what_is_not_direct_is_copied_once_in_order)
+TEST(without_direct_writing_each_request_is_copied_once_in_order)
 {
 	create(SIM_READBACK_REFUSE);
 	f.dev.direct = false;
@@ -59,7 +59,7 @@ TEST(what_is_not_direct_is_copied_once_in_order)
 	fixture_destroy(&f);
 }
 
-TEST(full_refuse)
+TEST(when_full_refuse_refuses_the_new_request)
 {
 	create(SIM_READBACK_REFUSE);
 	for (uint32_t i = 0; i < 3; i++)
@@ -73,7 +73,7 @@ TEST(full_refuse)
 	fixture_destroy(&f);
 }
 
-TEST(full_drop_newest)
+TEST(when_full_drop_newest_drops_the_newest_request)
 {
 	create(SIM_READBACK_DROP_NEWEST);
 	for (uint32_t i = 0; i < 3; i++)
@@ -88,7 +88,7 @@ TEST(full_drop_newest)
 	fixture_destroy(&f);
 }
 
-TEST(full_drop_oldest)
+TEST(when_full_drop_oldest_drops_the_oldest_request)
 {
 	create(SIM_READBACK_DROP_OLDEST);
 	f.dev.abandons = true;
@@ -108,8 +108,8 @@ TEST(full_drop_oldest)
 	fixture_destroy(&f);
 }
 
-/* The device goes on to write what was dropped: its slot stays loaned until it has. */
-TEST(full_drop_oldest_of_a_device_that_writes_on)
+/* The device still writes the dropped image: its slot stays loaned until that is done. */
+TEST(a_dropped_slot_stays_loaned_until_the_device_has_written)
 {
 	create(SIM_READBACK_DROP_OLDEST);
 	for (uint32_t i = 0; i < 6; i++)
@@ -129,7 +129,7 @@ TEST(full_drop_oldest_of_a_device_that_writes_on)
 	fixture_destroy(&f);
 }
 
-TEST(resize_leaves_what_is_pending)
+TEST(a_resize_keeps_pending_requests)
 {
 	static const struct sim_readback_shape large = { .format = SIM_READBACK_RGBA8,
 							 .width = 2 * W,
@@ -157,7 +157,7 @@ TEST(resize_leaves_what_is_pending)
 	fixture_destroy(&f);
 }
 
-TEST(cancel_one_and_all)
+TEST(one_or_all_requests_can_be_cancelled)
 {
 	create(SIM_READBACK_REFUSE);
 	for (uint32_t i = 0; i < 3; i++)
@@ -183,7 +183,7 @@ TEST(cancel_one_and_all)
 }
 
 /* Memory of the caller is not returned while the device, or the worker, may write it. */
-TEST(a_cancelled_target_of_the_callers_is_waited_for)
+TEST(a_cancelled_request_into_the_callers_memory_is_waited_for)
 {
 	fixture_options(&f);
 	f.o.publisher = NULL;
@@ -195,7 +195,7 @@ TEST(a_cancelled_target_of_the_callers_is_waited_for)
 	stand_in_finish_all(&f.dev);
 	assert_int_equal(sim_readback_process(f.rb), 1);
 	assert_int_equal(f.result[0], -ECANCELED);
-	/* into memory of its own: nobody writes the caller's */
+	/* into memory of its own: the caller's is not written */
 	f.dev.direct = false;
 	assert_ok(fixture_start(&f, 1));
 	assert_int_equal(sim_readback_cancel(f.rb, 0), 1);
@@ -214,7 +214,7 @@ static void start_another(struct fixture *x, struct sim_readback_ticket *t)
 	sim_readback_destroy(x->rb); /* nothing */
 }
 
-TEST(a_callback_may_start_another)
+TEST(a_callback_may_start_another_request)
 {
 	create(SIM_READBACK_REFUSE);
 	f.o.in_flight = 1;
@@ -236,7 +236,7 @@ static void keep(struct fixture *x, struct sim_readback_ticket *t)
 	assert_null(sim_readback_take_slot(x->rb, t));
 }
 
-TEST(a_slot_may_be_kept)
+TEST(a_callback_may_keep_the_slot)
 {
 	struct sim_readback_source s = { .size = sizeof(s), .format = SIM_READBACK_RGBA8, .capture_sim_ns = 1234 };
 
@@ -255,7 +255,7 @@ TEST(a_slot_may_be_kept)
 	fixture_destroy(&f);
 }
 
-TEST(without_a_callback_they_are_taken)
+TEST(without_a_callback_results_are_taken)
 {
 	struct sim_readback_ticket *t, *second, none;
 
@@ -288,7 +288,7 @@ TEST(without_a_callback_they_are_taken)
 	fixture_destroy(&f);
 }
 
-TEST(each_request_completes_once_whatever_comes)
+TEST(each_request_completes_once_under_any_sequence)
 {
 	uint64_t seed = test_seed(11);
 

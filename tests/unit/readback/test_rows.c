@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rows.h: each change of an image on its way, against the same done pixel by pixel. */
+/* rows.h: each conversion of an image, compared with the same done pixel by pixel. */
 #include "tests/support/test.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ static struct rows rows(enum sim_readback_format f, enum sim_readback_format t)
 			      .depth_scale = 1000.0f };
 }
 
-TEST(pitches_and_flips)
+TEST(rows_are_copied_with_pitches_and_flipped)
 {
 	for (int flip = 0; flip < 2; flip++) {
 		struct rows r = rows(SIM_READBACK_RGBA8, SIM_READBACK_RGBA8);
@@ -39,12 +39,12 @@ TEST(pitches_and_flips)
 
 			assert_memory_equal(to + y * r.to_pitch, f, W * 4);
 			for (size_t x = W * 4; x < r.to_pitch; x++)
-				assert_int_equal(to[y * r.to_pitch + x], 0xee); /* what is between rows stays */
+				assert_int_equal(to[y * r.to_pitch + x], 0xee); /* bytes between rows stay */
 		}
 	}
 }
 
-TEST(without_pitches_it_is_one_piece)
+TEST(without_pitches_the_image_is_copied_in_one_piece)
 {
 	struct rows r = rows(SIM_READBACK_R8, SIM_READBACK_R8);
 
@@ -54,7 +54,7 @@ TEST(without_pitches_it_is_one_piece)
 	assert_int_equal(to[W * H], 0xee);
 }
 
-TEST(red_and_blue_are_exchanged)
+TEST(red_and_blue_are_swapped)
 {
 	for (int flip = 0; flip < 2; flip++) {
 		struct rows r = rows(SIM_READBACK_BGRA8, SIM_READBACK_RGBA8);
@@ -75,7 +75,7 @@ TEST(red_and_blue_are_exchanged)
 	}
 }
 
-TEST(depth_in_millimetres)
+TEST(depth_is_converted_to_millimetres)
 {
 	static const struct {
 		float metres;
@@ -103,7 +103,7 @@ TEST(depth_in_millimetres)
 		assert_int_equal(mm[i], of[i].mm);
 }
 
-TEST(red_green_and_blue_alone)
+TEST(the_alpha_channel_is_dropped)
 {
 	for (int swap = 0; swap < 2; swap++) {
 		struct rows r = rows(swap ? SIM_READBACK_BGRA8 : SIM_READBACK_RGBA8, SIM_READBACK_RGB8);
@@ -123,8 +123,8 @@ TEST(red_green_and_blue_alone)
 	}
 }
 
-/* The wide way and the plain one, with rows of all lengths at all places, of any bits: what is no number among them. */
-TEST(many_at_once_are_as_one_by_one)
+/* The vector code and the scalar one, with rows of all lengths and alignments, of any bits, NaN included. */
+TEST(vector_and_scalar_conversions_agree)
 {
 	static const struct {
 		enum sim_readback_format from, to;
@@ -164,7 +164,7 @@ TEST(many_at_once_are_as_one_by_one)
 	}
 }
 
-TEST(what_is_possible)
+TEST(possible_conversions_are_reported)
 {
 	assert_true(rows_possible(SIM_READBACK_BGRA8, SIM_READBACK_RGB8));
 	assert_false(rows_possible(SIM_READBACK_RGB8, SIM_READBACK_RGBA8));

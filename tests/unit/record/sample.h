@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Logs that tests write and read again, of whatever format. Thread: the test's. */
+/* Logs that tests write and read again, in any format. Thread: the test's. */
 #ifndef RECORD_SAMPLE_H
 #define RECORD_SAMPLE_H
 
@@ -174,7 +174,9 @@ static inline int sample_survives(const void *data, size_t n, size_t most, const
 	return sample_reads(sample_file("changed", data, n), most, o);
 }
 
-/* Cut at every offset: what is complete up to there comes, and with fewer bytes never more does. The file is lost. */
+/*
+ * Truncated at every offset: messages complete up to there are read, and never more with fewer bytes. The file is lost.
+ */
 static inline void sample_cut_everywhere(const char *path, size_t n_messages)
 {
 	int before = (int)n_messages; /* of the last bytes only the index is missing */

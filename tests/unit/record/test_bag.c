@@ -33,7 +33,7 @@ static const char *const names[] = { "none", "lz4", "bz2" };
 #define SORTED   "0@2000000000: 0@2500000001:one 1@3000000000:two "
 #define UNSORTED "0@2500000001:one 1@3000000000:two 0@2000000000: "
 
-TEST(a_bag_of_each_compression_is_read_again)
+TEST(a_bag_of_each_compression_reads_back)
 {
 	const struct log_read_options as_it_stands = { .file_order = true }, scan = { .scan = true };
 
@@ -58,7 +58,7 @@ static const char *metadata(const struct log_channel *ch, const char *key)
 	return "";
 }
 
-TEST(info_says_what_is_in_it)
+TEST(info_describes_the_file)
 {
 	struct sample_log s = small_of(LOG_COMPRESSION_NONE);
 	struct log_reader *r = sample_open(sample_write("a.bag", &s), NULL);
@@ -130,7 +130,7 @@ static void in_order(struct log_reader *r, size_t n)
 	assert_int_equal(i, n);
 }
 
-TEST(chunks_are_merged_sought_and_left_out)
+TEST(chunks_are_merged_sought_and_filtered)
 {
 	struct sample_log s = a_long_one(LOG_COMPRESSION_LZ4);
 	struct log_reader *r = sample_open(sample_write("a.bag", &s), NULL);
@@ -148,8 +148,8 @@ TEST(chunks_are_merged_sought_and_left_out)
 	log_reader_close(r);
 }
 
-/* As a killed writer leaves it: no index, and the last chunk, of which the messages are there, without its length. */
-TEST(a_bag_whose_writer_was_killed_is_read)
+/* As a killed writer leaves it: no index, and a last chunk with its messages, but without its length. */
+TEST(a_bag_of_a_killed_writer_is_read)
 {
 	for (int i = 0; i < 3; i++) {
 		struct sample_log s = a_long_one(compressions[i]);
@@ -204,7 +204,7 @@ TEST(messages_of_an_open_chunk_are_read)
 			    "! 0@2500000001:one 1@3000000000:two ");
 }
 
-TEST(damage_costs_what_it_hits)
+TEST(damage_costs_only_the_damaged_part)
 {
 	const struct log_read_options scan = { .scan = true };
 	struct sample_log s = a_long_one(LOG_COMPRESSION_NONE);
@@ -219,11 +219,11 @@ TEST(damage_costs_what_it_hits)
 	second = strchr(all, '!');
 	assert_non_null(second);
 	assert_null(strchr(second + 1, '!'));
-	assert_non_null(strstr(second, "1@304000299:")); /* what is behind it comes */
+	assert_non_null(strstr(second, "1@304000299:")); /* the message behind it is read */
 	mem_free(p);
 }
 
-TEST(a_compressed_chunk_that_is_damaged_is_named)
+TEST(a_damaged_compressed_chunk_is_named)
 {
 	for (int i = 1; i < 3; i++) {
 		struct sample_log s = small_of(compressions[i]);
@@ -269,7 +269,7 @@ TEST(a_chunk_that_unpacks_to_too_much_is_refused)
 	mem_free(zeros);
 }
 
-TEST(cut_anywhere_what_is_whole_is_read)
+TEST(a_truncated_file_is_read_up_to_the_cut)
 {
 	for (int i = 0; i < 3; i++) {
 		struct sample_log s = small_of(compressions[i]);
@@ -288,7 +288,7 @@ TEST(flipped_bits_are_survived)
 	}
 }
 
-TEST(what_the_format_does_not_have_is_refused)
+TEST(channels_that_the_format_cannot_hold_are_refused)
 {
 	const struct log_channel cdr = { .topic = "/r",
 					 .message_encoding = "cdr",

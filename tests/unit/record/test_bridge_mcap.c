@@ -166,7 +166,10 @@ static void make_clock(void)
 	now_sim_ns = 400 * MS;
 }
 
-/* One bridge has them as they are published, the other late and in no order: not 1 ns lies between what they write. */
+/*
+ * One bridge gets the messages as they are published, the other late and in any order: their log times are equal to the
+ * nanosecond.
+ */
 TEST(two_logs_of_one_run_have_the_same_times)
 {
 	int64_t a[MESSAGES + 1] = { 0 }, b[MESSAGES + 1] = { 0 };
@@ -200,7 +203,7 @@ TEST(two_logs_of_one_run_have_the_same_times)
 }
 
 /* One suffix, whether the name has it or not; another format's is an error. */
-TEST(a_file_has_one_suffix)
+TEST(a_file_name_gets_one_suffix)
 {
 	char path[TEST_PATH_MAX + 16];
 	struct writing w;
@@ -231,7 +234,7 @@ static bool has_bytes(const char *path, const char *wanted)
 	return has;
 }
 
-TEST(apollos_messages_are_of_the_release_and_by_the_definitions_of_the_rig)
+TEST(apollo_messages_follow_the_release_and_definitions_of_the_rig)
 {
 	static const char *const of[] = { "", "schemas/apollo/5" };
 	char path[TEST_PATH_MAX + 8];
@@ -277,7 +280,7 @@ static void publish_defined(struct writing *w, struct sim_bridge_topic *t, const
 }
 
 /* A type that a definition of protobuf came with is that message again, by that definition. */
-TEST(a_message_of_protobuf_has_its_own_bytes)
+TEST(a_protobuf_message_keeps_its_bytes)
 {
 	static const char set[] = "\x0a\x21\x0a\x07"
 				  "a.proto"
@@ -323,7 +326,7 @@ TEST(a_message_of_protobuf_has_its_own_bytes)
 }
 
 /* A channel that the encoding cannot say is named in the file, too. */
-TEST(a_channel_that_is_left_out_is_in_the_metadata)
+TEST(a_channel_left_out_is_noted_in_the_metadata)
 {
 	struct sim_type other = sim_Ultrasonic_type;
 	const struct sim_bridge_channel ch = { .name = "/other", .type = &other };
@@ -377,8 +380,11 @@ static void make_steps(void)
 	now_sim_ns = 240 * MS;
 }
 
-/* What of one step comes first changes nothing: a bridge has its messages by their stamps, a recorder as they were published. */
-TEST(in_lockstep_it_is_the_newest_stamp)
+/*
+ * The order within one step changes nothing: a bridge gets its messages by their stamps, a recorder as they were
+ * published.
+ */
+TEST(in_lockstep_the_log_time_is_the_newest_stamp)
 {
 	static const unsigned orders[][N_STEPPED] = { { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 },
 						      { 1, 2, 0, 5, 3, 4, 6, 8, 7, 9 },
@@ -403,8 +409,11 @@ TEST(in_lockstep_it_is_the_newest_stamp)
 	}
 }
 
-/* What is older than the history has the oldest time that is known; that is said at once, and how many there were at the end. */
-TEST(what_is_too_old_is_counted)
+/*
+ * Messages older than the history get the oldest time that is known; that is logged at once, and their number at the
+ * end.
+ */
+TEST(messages_older_than_the_clock_history_are_counted)
 {
 	int64_t times[MESSAGES + 1] = { 0 };
 	struct writing w;

@@ -112,7 +112,7 @@ static void says(const struct log_channel *ch, const char *sentence)
 
 /* ---- what codec_out writes ---- */
 
-/* The type came back, and its message with it: what a mapping loses is told by that it says the same again. */
+/* The type came back, and its message with it: the same message encoded again shows what a mapping loses. */
 static bool comes_back(enum codec_kind kind, const struct sim_type *t)
 {
 	struct codec_out *c = out(kind, "/a", t);
@@ -148,32 +148,32 @@ static void types_come_back(enum codec_kind kind, const char *but)
 	}
 }
 
-TEST(native_comes_back)
+TEST(native_messages_read_back)
 {
 	types_come_back(CODEC_NATIVE, "");
 }
 
-TEST(the_messages_of_ros_2_come_back)
+TEST(ros_2_messages_read_back)
 {
 	types_come_back(CODEC_ROS2, " sim/CorrectedImu  sim/Image  sim/OccupancyGrid  sim/PointCloud ");
 }
 
-TEST(the_messages_of_ros_1_come_back)
+TEST(ros_1_messages_read_back)
 {
 	types_come_back(CODEC_ROS1, " sim/CorrectedImu  sim/Image  sim/OccupancyGrid  sim/PointCloud ");
 }
 
-TEST(packed_comes_back)
+TEST(packed_messages_read_back)
 {
 	types_come_back(CODEC_PACKED, "");
 }
 
-TEST(the_messages_of_apollo_come_back)
+TEST(apollo_messages_read_back)
 {
 	types_come_back(CODEC_APOLLO, " sim/Image  sim/LaserScan  sim/PointCloud ");
 }
 
-TEST(json_comes_back)
+TEST(json_messages_read_back)
 {
 	types_come_back(CODEC_JSON, "");
 }
@@ -202,7 +202,7 @@ static bool any_comes_back(const struct sim_type *t, uint64_t *seed)
 	return n > 0;
 }
 
-TEST(json_of_any_shape_comes_back)
+TEST(json_messages_of_random_types_read_back)
 {
 	uint64_t seed = test_seed(21);
 	unsigned n = 0;
@@ -248,7 +248,7 @@ static void write_record(const char *path, const struct sim_type *const *types, 
 }
 
 /* Channels and definitions as Apollo has them; a type without a message of Apollo's keeps its channel. */
-TEST(a_record_comes_back)
+TEST(a_cyber_record_reads_back)
 {
 	const struct sim_type *types[] = { &sim_Imu_type, &sim_Transforms_type, sim_type_builtin("sim/CanBus"),
 					   sim_type_builtin("sim/Clock"), sim_type_builtin("sim/OccupancyGrid") };
@@ -282,7 +282,7 @@ TEST(a_record_comes_back)
 	log_reader_close(r);
 }
 
-TEST(messages_of_protobuf_without_a_definition_are_named)
+TEST(protobuf_messages_without_a_definition_are_named)
 {
 	struct codec_out *c = out(CODEC_APOLLO, "/a", sim_type_builtin("sim/OccupancyGrid"));
 	struct log_channel ch = *codec_out_channel(c);
@@ -323,7 +323,7 @@ static size_t routing(uint8_t *to)
 	return n;
 }
 
-/* All files to the byte, each behind what it needs: in a .record they are the same bytes. */
+/* All files to the byte, each behind those that it needs: in a .record they are the same bytes. */
 static void same_definition(const struct log_channel *ch)
 {
 	struct iov_buf a, b;
@@ -366,7 +366,7 @@ static void by_its_definition(const struct log_channel *ch)
 	codec_in_destroy(c);
 }
 
-TEST(messages_of_protobuf_that_are_not_known_go_by_the_definition_in_the_file)
+TEST(unknown_protobuf_messages_use_the_definition_in_the_file)
 {
 	struct log_channel ch = { .topic = "/apollo/routing_request",
 				  .message_encoding = "protobuf",
@@ -433,7 +433,7 @@ static void goes_out_again(enum codec_kind kind, const struct sim_type *t, const
 	codec_out_destroy(c);
 }
 
-TEST(a_type_of_the_file_alone_comes_as_it_is_defined)
+TEST(a_ros_2_type_defined_only_in_the_file_is_read)
 {
 	static const char text[] = "# a thing\nuint8 BIG=3\nstd_msgs/Header header\nbyte b\nchar[2] c # two\n"
 				   "Part[] parts\nfloat32 level 1.5\n" RULE "MSG: car_msgs/Part\nint16 n\n"
@@ -459,7 +459,7 @@ TEST(a_type_of_the_file_alone_comes_as_it_is_defined)
 	codec_in_destroy(c);
 }
 
-TEST(so_does_one_of_ros_1)
+TEST(a_ros_1_type_defined_only_in_the_file_is_read)
 {
 	static const char text[] = "Header header\nduration wait\nstring name\n" RULE
 				   "MSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n";
@@ -482,8 +482,8 @@ TEST(so_does_one_of_ros_1)
 	codec_in_destroy(c);
 }
 
-/* Comments, constants, bounds, the order of what is nested: none of that changes a byte. */
-TEST(the_same_definition_in_other_words_is_the_same)
+/* Comments, constants, bounds, the order of nested definitions: none of that changes a byte. */
+TEST(an_equivalent_definition_in_other_words_is_accepted)
 {
 	struct log_channel ch =
 		ros(false, "sensor_msgs/msg/CompressedImage",
@@ -515,7 +515,7 @@ TEST(another_definition_of_a_type_is_refused)
 }
 
 /* Logs of Autoware before autoware_msgs 1.8: the same but for the predictions of each group. */
-TEST(traffic_lights_of_before_are_read_too)
+TEST(traffic_lights_of_earlier_autoware_releases_are_read)
 {
 	static const char text[] =
 		"builtin_interfaces/Time stamp\nautoware_perception_msgs/TrafficLightGroup[] traffic_light_groups\n" RULE
@@ -565,7 +565,7 @@ TEST(without_a_definition_types_are_known_by_name)
 }
 
 /* A definition of the file is believed, also where schemas/ros has another one: of another release. */
-TEST(a_common_type_comes_as_the_file_defines_it)
+TEST(a_common_type_is_read_as_the_file_defines_it)
 {
 	struct log_channel ch = ros(false, "diagnostic_msgs/msg/KeyValue", "string key\nstring value\nint8 more\n");
 	struct codec_in *c = in(&ch);
@@ -574,7 +574,7 @@ TEST(a_common_type_comes_as_the_file_defines_it)
 	codec_in_destroy(c);
 }
 
-TEST(types_of_ros_are_made_by_name)
+TEST(ros_types_are_created_by_name)
 {
 	static const char *const names[] = { "nav_msgs/Path",
 					     "nav_msgs/msg/Path",
@@ -599,7 +599,7 @@ TEST(types_of_ros_are_made_by_name)
 }
 
 /* rosbag2 and rosbag write the text of a type without fields, which is empty: a message of ROS 2 has a byte all the same. */
-TEST(an_empty_definition_is_one)
+TEST(an_empty_definition_is_valid)
 {
 	static const uint8_t data[] = { 0, 1, 0, 0, 0 }, padded[] = { 0, 1, 0, 0, 0, 0, 0, 0 };
 	struct log_channel ch = ros(false, "car_msgs/msg/Empty", "");
@@ -617,7 +617,7 @@ TEST(an_empty_definition_is_one)
 	assert_int_equal(decode(c, "", 0, &to), 0);
 	goes_out_again(CODEC_ROS1, codec_in_type(c), "car_msgs/Empty", to.size, "", 0);
 	codec_in_destroy(c);
-	ch = ros(false, "sensor_msgs/msg/Imu", ""); /* whoever recorded it did not have it */
+	ch = ros(false, "sensor_msgs/msg/Imu", ""); /* the recorder did not have it */
 	c = in(&ch);
 	assert_true(sim_type_equal(codec_in_type(c), &sim_Imu_type));
 	codec_in_destroy(c);
@@ -671,7 +671,7 @@ TEST(messages_of_an_action_are_read)
 	codec_in_destroy(c);
 }
 
-TEST(what_is_not_read_is_named)
+TEST(unreadable_types_are_named)
 {
 	struct log_channel ch = ros(false, "car_msgs/msg/Thing", "float32 wide\nNothing here\n");
 
@@ -705,7 +705,7 @@ TEST(a_message_without_a_header_has_the_time_of_the_log)
 }
 
 /* Autoware's command of no gear. */
-TEST(a_message_may_say_nothing)
+TEST(an_empty_message_is_skipped)
 {
 	static const uint8_t none[] = { 0, 1, 0, 0, 5, 0, 0, 0, 7, 0, 0, 0, 0 };
 	struct log_channel ch = { .topic = "/a",
@@ -721,7 +721,7 @@ TEST(a_message_may_say_nothing)
 }
 
 /* ROS says it by the name of the topic. */
-TEST(fixed_frames_are_fixed)
+TEST(transforms_on_a_static_channel_are_marked_static)
 {
 	for (int fixed = 0; fixed < 2; fixed++) {
 		struct codec_out *c = out(CODEC_ROS2, fixed ? "/car/tf_static" : "/car/tf", &sim_Transforms_type);
@@ -737,7 +737,7 @@ TEST(fixed_frames_are_fixed)
 	}
 }
 
-TEST(too_little_room_is_said)
+TEST(too_little_room_is_reported)
 {
 	struct codec_out *c = out(CODEC_ROS2, "/a", &sim_Imu_type);
 	struct codec_in *d = in(codec_out_channel(c));
@@ -768,7 +768,7 @@ static int decode_text(struct codec_in *c, const char *text, struct message_in *
 
 #define TIME_ "{\"type\":\"object\",\"properties\":{\"sec\":{\"type\":\"integer\"},\"nsec\":{\"type\":\"integer\"}}}"
 
-TEST(json_comes_as_its_schema_says)
+TEST(json_is_read_by_its_schema)
 {
 	struct log_channel ch =
 		json("foxglove.Thing", "{\"type\":\"object\",\"properties\":{\"timestamp\":" TIME_
@@ -788,7 +788,7 @@ TEST(json_comes_as_its_schema_says)
 	field_is(codec_in_type(c), to.size, "x", 1.5);
 	field_is(codec_in_type(c), to.size, "data[1]", 2);
 	assert_null(codec_in_note(c));
-	assert_int_equal(decode_text(c, "{}", &to), 0); /* what is missing is 0 */
+	assert_int_equal(decode_text(c, "{}", &to), 0); /* missing fields are 0 */
 	assert_int_equal(to.stamp_sim_ns, 0);
 	field_is(codec_in_type(c), to.size, "x", 0);
 	assert_int_equal(decode_text(c, "{\"x\":1", &to), -EBADMSG);
@@ -827,7 +827,7 @@ TEST(json_of_a_known_type_is_of_that_type)
 	codec_in_destroy(c);
 }
 
-TEST(json_without_a_schema_or_a_field_is_refused)
+TEST(json_without_a_schema_or_without_fields_is_refused)
 {
 	struct log_channel ch = json("car.Thing", "");
 
@@ -840,7 +840,7 @@ TEST(json_without_a_schema_or_a_field_is_refused)
 	says(&ch, "with a schema in the encoding jsonschema");
 }
 
-TEST(what_json_has_that_no_type_can_have_is_named)
+TEST(json_properties_that_no_type_can_have_are_named)
 {
 	struct log_channel ch =
 		json("car.Thing", "{\"type\":\"object\",\"properties\":{\"a\":{},\"b\":{\"type\":\"number\"}}}");
@@ -851,7 +851,7 @@ TEST(what_json_has_that_no_type_can_have_is_named)
 }
 
 /* NaN and infinities come back too, and so do the largest and the smallest numbers. */
-TEST(json_keeps_numbers)
+TEST(json_keeps_all_numbers)
 {
 	const struct sim_type *t = sim_type_builtin("sim/LaserScan");
 	struct codec_out *c = out(CODEC_JSON, "/a", t);
@@ -879,7 +879,7 @@ TEST(json_keeps_numbers)
 }
 
 /* The message says whether frames are fixed, not the channel's name, as in native. */
-TEST(json_keeps_whether_frames_are_fixed)
+TEST(json_keeps_the_static_flag_of_transforms)
 {
 	struct codec_out *c = out(CODEC_JSON, "/car/tf_static", &sim_Transforms_type);
 	struct codec_in *d = in(codec_out_channel(c));
@@ -898,7 +898,7 @@ TEST(json_keeps_whether_frames_are_fixed)
 
 /* ---- Apollo before Cyber RT ---- */
 
-/* Of the topic it depends which Imu is meant. */
+/* The topic decides which type of Imu is meant. */
 TEST(protobuf_in_a_bag_of_apollo_is_read)
 {
 	static const struct {
@@ -945,8 +945,8 @@ TEST(protobuf_in_a_bag_of_apollo_is_read)
 	}
 }
 
-/* Nothing of ours is made of it, and the file does not define it: Apollo 5 does. */
-TEST(protobuf_of_apollo_without_a_mapping_is_of_its_own_type)
+/* There is no mapping for it, and the file does not define it: Apollo 5 does. */
+TEST(apollo_protobuf_without_a_mapping_has_its_own_type)
 {
 	static const uint8_t request[] = { 5, 0, 0, 0, 0x12, 3, 0x0a, 1, 'a' };
 	struct log_channel ch = ros(true, "pb_msgs/RoutingRequest", "protobuf");
@@ -964,8 +964,8 @@ TEST(protobuf_of_apollo_without_a_mapping_is_of_its_own_type)
 	codec_in_destroy(c);
 }
 
-/* As of a newer sender: on a waypoint. */
-TEST(fields_that_a_definition_lacks_are_counted_and_the_first_is_named)
+/* As from a newer sender: on a waypoint. */
+TEST(fields_missing_in_a_definition_are_counted_and_the_first_named)
 {
 	static const uint8_t newer[] = { 8, 0, 0, 0, 0x12, 6, 0x0a, 1, 'a', 0xb8, 0x3e, 1 };
 	static const uint8_t request[] = { 5, 0, 0, 0, 0x12, 3, 0x0a, 1, 'a' };
@@ -984,7 +984,7 @@ TEST(fields_that_a_definition_lacks_are_counted_and_the_first_is_named)
 }
 
 /* Without the word it is a message of ROS, as rosbridge has it; with it, one of Apollo's that becomes nothing is named. */
-TEST(protobuf_in_a_bag_is_what_its_definition_says)
+TEST(the_definition_decides_whether_a_message_in_a_bag_is_protobuf)
 {
 	struct log_channel ch = ros(true, "pb_msgs/Monitor", "protobuf");
 	struct codec_in *c;

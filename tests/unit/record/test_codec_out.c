@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Channels of simd on their way into a log: native ones come back as they were, header and all, by what their schema says; those of ROS
- * are the mapped messages.
+ * Channels of simd on their way into a log: native ones come back unchanged, header and all, by their schema; those of
+ * ROS are the mapped messages.
  */
 #include "support/test.h"
 
@@ -72,7 +72,7 @@ static const char *pair(const struct codec_out *c, const char *key)
 	return NULL;
 }
 
-/* What the header of such a message says, and the body behind it. */
+/* Checks the header of such a message, and the body behind it. */
 static void comes_back(const struct sim_type *t, size_t size, size_t len)
 {
 	const char *frame = NULL;
@@ -93,7 +93,7 @@ static void comes_back(const struct sim_type *t, size_t size, size_t len)
 	free(b);
 }
 
-/* The schema is one that ROS 2 reads, and says what is in the bytes. */
+/* The schema is one that ROS 2 reads, and describes the bytes. */
 static void schema_holds(const struct codec_out *c, const struct sim_type *t)
 {
 	const struct log_channel *ch = codec_out_channel(c);
@@ -127,13 +127,13 @@ static void there_and_back(const struct sim_type *t, size_t size)
 	codec_out_destroy(c);
 }
 
-TEST(every_type_of_ours_comes_back)
+TEST(messages_of_every_type_read_back)
 {
 	for (const struct sim_type *const *t = sim_type_builtins(); *t; t++)
 		there_and_back(*t, sample_body(*t, body, sizeof(body)));
 }
 
-TEST(types_of_any_shape_come_back)
+TEST(messages_of_random_types_read_back)
 {
 	uint64_t seed = test_seed(17);
 
@@ -146,7 +146,7 @@ TEST(types_of_any_shape_come_back)
 	}
 }
 
-TEST(a_channel_says_whose_type_it_is)
+TEST(the_channel_metadata_names_the_type)
 {
 	struct codec_out *c = codec(CODEC_NATIVE, "/cam", &sim_Image_type);
 	char hash[17];
@@ -161,8 +161,8 @@ TEST(a_channel_says_whose_type_it_is)
 	codec_out_destroy(c);
 }
 
-/* One's own type can be made again of what the channel says. */
-TEST(a_type_of_ones_own_is_told_whole)
+/* A user's own type can be made again from the channel's metadata. */
+TEST(the_channel_metadata_has_the_whole_definition)
 {
 	uint64_t seed = test_seed(18);
 	const struct sim_type *again = NULL;
@@ -181,7 +181,7 @@ TEST(a_type_of_ones_own_is_told_whole)
 	random_type_finish(&t);
 }
 
-TEST(a_field_called_header_stays)
+TEST(a_field_named_header_is_kept)
 {
 	static const struct sim_field field = {
 		.name = "header", .comment = "", .kind = SIM_KIND_UINT32, .elem_size = 4, .elem_align = 4
@@ -244,13 +244,13 @@ static void is_mapped(enum codec_kind kind, enum wire_format format, const char 
 	codec_out_destroy(c);
 }
 
-TEST(those_of_ros_are_mapped)
+TEST(types_with_a_ros_mapping_are_mapped)
 {
 	is_mapped(CODEC_ROS2, WIRE_CDR, "sensor_msgs/msg/Imu", "cdr");
 	is_mapped(CODEC_ROS1, WIRE_ROS1, "sensor_msgs/Imu", "ros1");
 }
 
-TEST(ros_is_told_how_they_are_offered)
+TEST(the_channel_metadata_has_the_ros_qos)
 {
 	struct codec_out *c = codec(CODEC_ROS2, "/imu", &sim_Imu_type);
 
@@ -296,7 +296,7 @@ static size_t packed(const struct sim_type *t, size_t size)
 	return size;
 }
 
-TEST(points_are_packed_by_their_bytes)
+TEST(points_are_shuffled_by_their_bytes)
 {
 	struct sim_builder b;
 	struct sim_PointCloud *m = sim_PointCloud_init(body, sizeof(body), &b);
@@ -313,7 +313,7 @@ TEST(points_are_packed_by_their_bytes)
 		assert_int_equal(bytes[r.offset + i], i / 1000);
 }
 
-TEST(pixels_are_packed_by_their_channels)
+TEST(pixels_are_shuffled_by_their_channels)
 {
 	struct sim_builder b;
 	struct sim_Image *m = sim_Image_init(body, sizeof(body), &b);
@@ -328,7 +328,7 @@ TEST(pixels_are_packed_by_their_channels)
 	assert_int_equal(r.len, 12000);
 }
 
-TEST(arrays_of_numbers_are_packed)
+TEST(arrays_of_numbers_are_shuffled)
 {
 	struct sim_builder b;
 	struct pack_range r;
@@ -342,7 +342,7 @@ TEST(arrays_of_numbers_are_packed)
 }
 
 /* What a peer wrote: no range, but the message is whole. */
-TEST(steps_that_are_none_pack_nothing)
+TEST(an_invalid_point_step_disables_packing_only)
 {
 	static const uint32_t steps[] = { 0, 1, 257, UINT32_MAX };
 
@@ -359,7 +359,7 @@ TEST(steps_that_are_none_pack_nothing)
 
 /* ---- Apollo's ---- */
 
-TEST(apollo_has_names_for_channels)
+TEST(apollo_channel_names_are_used)
 {
 	static const struct {
 		const char *type, *channel, *topic, *schema;
@@ -401,7 +401,7 @@ static void say(void *arg, bool fatal, const char *sentence)
 #define FILE_OF_5  "modules/drivers/gnss/proto/imu.proto"
 #define FILE_OF_10 "modules/common_msgs/sensor_msgs/imu.proto"
 
-TEST(apollos_release_and_definitions_are_chosen)
+TEST(the_apollo_release_and_definitions_can_be_chosen)
 {
 	static const struct apollo_set_log says = { say, NULL };
 	struct codec_apollo of = { .release = APOLLO_5 };
@@ -421,7 +421,7 @@ TEST(apollos_release_and_definitions_are_chosen)
 	apollo_set_destroy(set);
 }
 
-TEST(what_a_users_definitions_do_not_have_is_not_written)
+TEST(types_missing_in_the_users_definitions_are_not_written)
 {
 	static const char just_a[] = "\x0a\x0b\x0a\x01"
 				     "a\x12\x01p\"\x03\x0a\x01M"; /* a file "a" with the message p.M */
@@ -441,7 +441,7 @@ TEST(what_a_users_definitions_do_not_have_is_not_written)
 	apollo_set_destroy(set);
 }
 
-TEST(what_does_not_hold_together_is_named)
+TEST(inconsistent_messages_are_named)
 {
 	struct codec_out *c = codec(CODEC_NATIVE, "/imu", &sim_Imu_type);
 	struct sim_message m = message(4);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Logs into another encoding: from any to any other, message for message; what needs no other one keeps its bytes; what cannot be said is
- * named and counted. And `simctl bag convert` and `cat`.
+ * Logs into another encoding: from any to any other, message for message; messages that need no conversion keep their
+ * bytes; those that fail to convert are named and counted. And `simctl bag convert` and `cat`.
  */
 #include "sample.h"
 
@@ -32,7 +32,7 @@ static void say(void *arg, const char *sentence)
 	snprintf(said + strlen(said), sizeof(said) - strlen(said), "%s\n", sentence);
 }
 
-/* ---- what is converted ---- */
+/* ---- converted logs ---- */
 
 struct made { /* a native log on its way */
 	struct log_writer *w;
@@ -178,7 +178,7 @@ static void assert_nothing_said(const char *path)
 	assert_string_equal(said, expected);
 }
 
-TEST(any_log_becomes_any_other)
+TEST(every_log_format_converts_to_every_other)
 {
 	char native[TEST_PATH_MAX];
 
@@ -207,8 +207,8 @@ TEST(any_log_becomes_any_other)
 	}
 }
 
-/* MCAP takes what is there, but packed; that only our tools read. */
-TEST(without_an_encoding_messages_stay_as_they_are)
+/* MCAP takes the messages in their own form, but packed, which only our tools read. */
+TEST(without_an_encoding_messages_are_copied_unchanged)
 {
 	static const unsigned from[] = { 5, 6, 2 };
 	const char *native = a_log();
@@ -284,8 +284,8 @@ static const char *imus(const char *const *topics, unsigned n, unsigned turn)
 	return end(&l, path);
 }
 
-/* Apollo has one name for an IMU: the first by name has it, in whatever order they come. */
-TEST(of_several_with_one_name_the_first_by_name_has_it)
+/* Apollo has one name for an IMU: the channel that is first by name gets it, in any order of arrival. */
+TEST(of_channels_mapped_to_one_name_the_first_by_name_gets_it)
 {
 	static const char *const three[] = { "/car/front", "/car/middle", "/car/rear" }, *const own[] = {
 		"/car/front", "/apollo/sensor/gnss/imu", "/zoe"
@@ -324,7 +324,7 @@ static void has_sequences(const char *path, bool in_header)
 }
 
 /* ROS 1 has it in the header, the others in the log: there and back. */
-TEST(a_sequence_number_stays)
+TEST(a_sequence_number_is_kept)
 {
 	static const int kinds[] = { CODEC_NATIVE, CODEC_PACKED, CODEC_ROS2 };
 	char bag[TEST_PATH_MAX], log[TEST_PATH_MAX];
@@ -346,7 +346,7 @@ TEST(a_sequence_number_stays)
 	assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1); /* once */
 }
 
-TEST(what_is_latched_stays_so)
+TEST(the_latched_flag_is_kept)
 {
 	static const struct log_pair latching = { "latching", "1" };
 	const struct log_channel map = { .topic = "/map",
@@ -378,7 +378,7 @@ TEST(what_is_latched_stays_so)
 	}
 }
 
-TEST(large_messages_go_over)
+TEST(large_messages_are_converted)
 {
 	const char *path = sample_fresh("large.mcap");
 	struct made l = begin(path);
@@ -404,7 +404,7 @@ TEST(large_messages_go_over)
 }
 
 /* A type without fields has an empty text in a bag, and the sum of that; a type whose text is missing has "*". */
-TEST(an_empty_type_of_a_bag_is_one)
+TEST(an_empty_type_in_a_bag_is_valid)
 {
 	static const struct log_channel channels[] = {
 		{ .topic = "/go", .message_encoding = "ros1", .schema_name = "own/Go", .schema_encoding = "ros1msg" },
@@ -431,7 +431,7 @@ TEST(an_empty_type_of_a_bag_is_one)
 	assert_string_equal(said, "");
 }
 
-/* Somebody's bag: a type that is known and whole, one whose messages are none, one without a definition. */
+/* A foreign bag: a known type with valid messages, one whose messages are invalid, one without a definition. */
 static const char *somebodys(void)
 {
 	static const struct log_channel channels[] = {
@@ -457,7 +457,7 @@ static const char *somebodys(void)
 	return sample_write("somebodys.bag", &s);
 }
 
-TEST(what_cannot_be_said_is_named_and_counted)
+TEST(messages_that_cannot_be_converted_are_named_and_counted)
 {
 	struct copy_result x;
 
@@ -470,8 +470,11 @@ TEST(what_cannot_be_said_is_named_and_counted)
 	assert_non_null(strstr(said, "/broken (std_msgs/String): 2 messages are left out, the first: it is malformed"));
 }
 
-/* JSON goes over, and what of it does not is said once for each channel, with the count where messages had to be looked at. */
-TEST(fields_of_json_that_do_not_go_over_are_named)
+/*
+ * JSON is converted, and the fields that are not are named once for each channel, with the count where messages had to
+ * be examined.
+ */
+TEST(json_fields_that_are_not_converted_are_named)
 {
 	static const char schema[] = "{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"number\"},\"any\":{}}}";
 	static const struct log_channel channels[] = {
@@ -505,8 +508,8 @@ TEST(fields_of_json_that_do_not_go_over_are_named)
 	assert_string_equal(said, "");
 }
 
-/* A message that is within itself: said once, though there are two of them, and nothing is left out. */
-TEST(fields_of_protobuf_that_go_over_as_bytes_are_named)
+/* A message that contains itself: named once, though there are two of them, and no field is lost. */
+TEST(protobuf_fields_converted_as_bytes_are_named)
 {
 	static const char set[] = "\x0a\x26\x0a\x07"
 				  "a.proto"
@@ -561,7 +564,7 @@ __attribute__((format(printf, 1, 2))) static int simctl(const char *format, ...)
 	return WEXITSTATUS(st);
 }
 
-TEST(simctl_bag_converts)
+TEST(simctl_bag_convert_converts)
 {
 	char native[TEST_PATH_MAX];
 
@@ -594,8 +597,11 @@ static bool has_bytes(const char *path, const char *wanted)
 #define OF_5  "modules/drivers/gnss/proto/imu.proto"
 #define OF_10 "modules/common_msgs/sensor_msgs/imu.proto"
 
-/* Also what has Apollo's messages already gets other definitions; those that these have not are kept. */
-TEST(simctl_bag_convert_writes_the_release_and_the_definitions_that_are_asked_for)
+/*
+ * A log that already has Apollo's messages gets other definitions too; its own are kept for types that the new ones
+ * lack.
+ */
+TEST(simctl_bag_convert_writes_the_requested_apollo_release_and_definitions)
 {
 	char native[TEST_PATH_MAX], first[TEST_PATH_MAX];
 
@@ -629,7 +635,7 @@ TEST(simctl_bag_convert_writes_the_release_and_the_definitions_that_are_asked_fo
 	holds(sample_path("f.record"), 6);
 }
 
-TEST(simctl_bag_convert_says_what_is_wrong_with_definitions)
+TEST(simctl_bag_convert_reports_errors_in_definitions)
 {
 	char native[TEST_PATH_MAX];
 
@@ -649,7 +655,7 @@ TEST(simctl_bag_convert_says_what_is_wrong_with_definitions)
 				     "the definitions that are given have no apollo.drivers.gnss.Imu"));
 }
 
-TEST(a_name_that_ends_in_a_slash_is_a_directory_of_rosbag2)
+TEST(a_name_ending_in_a_slash_is_a_rosbag2_directory)
 {
 	char native[TEST_PATH_MAX], in[TEST_PATH_MAX], dir[TEST_PATH_MAX + 8], file[TEST_PATH_MAX + 40];
 
@@ -671,7 +677,7 @@ TEST(a_name_that_ends_in_a_slash_is_a_directory_of_rosbag2)
 	assert_int_equal(access(file, F_OK), -1);
 }
 
-TEST(simctl_bag_cat_prints_what_is_in_messages)
+TEST(simctl_bag_cat_prints_messages)
 {
 	assert_int_equal(simctl("cat %s --include /car/number -n 1", a_log()), 0);
 	assert_string_equal(text,

@@ -96,7 +96,7 @@ TEST(files_are_merged_by_time_and_share_their_channels)
 	log_reader_close(r);
 }
 
-TEST(nothing_is_written_over)
+TEST(existing_files_are_not_overwritten)
 {
 	const char *in[] = { a_bag("a.bag", 1000) };
 	struct copy_result x;
@@ -106,7 +106,7 @@ TEST(nothing_is_written_over)
 	assert_int_equal(messages_of(in[0], NULL), 100);
 }
 
-TEST(channels_and_times_are_chosen)
+TEST(channels_and_times_can_be_selected)
 {
 	const char *in[] = { a_bag("a.bag", 1000) }, *only[] = { "b/*" };
 	struct copy_options o = { .include = only, .n_include = 1 };
@@ -161,7 +161,7 @@ static const char *damaged(void)
 	return path;
 }
 
-TEST(what_can_be_read_is_recovered_and_the_rest_is_named)
+TEST(readable_messages_are_recovered_and_damage_is_named)
 {
 	const char *in[] = { damaged() };
 	const struct copy_options o = { .read = { .scan = true, .file_order = true } };
@@ -328,7 +328,7 @@ static bool is_stopped(void *arg)
 	return true;
 }
 
-TEST(one_that_is_stopped_is_closed_in_good_order)
+TEST(an_interrupted_copy_is_closed_properly)
 {
 	const char *in[] = { a_bag("a.bag", 0) };
 	struct copy_options o = { .stopped = is_stopped };
@@ -342,7 +342,7 @@ TEST(one_that_is_stopped_is_closed_in_good_order)
 	assert_true(x.n_messages > 0);
 }
 
-TEST(what_a_format_does_not_take_is_named)
+TEST(channels_that_a_format_cannot_hold_are_named)
 {
 	const char *in[] = { a_bag("a.bag", 1000) };
 	struct copy_result x;
@@ -353,7 +353,7 @@ TEST(what_a_format_does_not_take_is_named)
 	assert_non_null(strstr(said, "/b/c (own/Raw, encoding ros1) is left out"));
 }
 
-TEST(a_name_says_the_format)
+TEST(the_format_follows_from_the_name)
 {
 	assert_int_equal(log_format_of("/x.bag/a.mcap"), LOG_MCAP);
 	assert_int_equal(log_format_of("a.bag"), LOG_BAG);
@@ -366,7 +366,7 @@ TEST(a_name_says_the_format)
 
 /* ---- the command ---- */
 
-/* What it prints, to either; its exit code. */
+/* Its output of both kinds; its exit code. */
 __attribute__((format(printf, 1, 2))) static int simctl(const char *format, ...)
 {
 	char command[1000], args[700];
@@ -387,7 +387,7 @@ __attribute__((format(printf, 1, 2))) static int simctl(const char *format, ...)
 	return WEXITSTATUS(st);
 }
 
-TEST(simctl_bag_info_names_what_is_there_besides_messages)
+TEST(simctl_bag_info_lists_attachments_and_metadata)
 {
 	const char *path = an_mcap("in.mcap");
 	uint8_t *p, *name;
@@ -415,7 +415,7 @@ TEST(simctl_bag_info_names_what_is_there_besides_messages)
 	assert_null(strstr(text, "attachments"));
 }
 
-TEST(simctl_bag_shows_checks_and_copies)
+TEST(simctl_bag_info_check_and_copy_work)
 {
 	const char *bag = a_bag("a.bag", 1000), *broken = damaged();
 

@@ -34,7 +34,7 @@ static const char *a_db(const char *name)
 		  "INSERT INTO messages(topic_id, timestamp, data) VALUES(1, 30, 'one'), (7, 20, 'two'), (1, 10, '');");
 }
 
-TEST(a_db3_is_read_by_time_or_as_it_stands)
+TEST(a_db3_is_read_by_time_or_in_file_order)
 {
 	const struct log_read_options as_it_stands = { .file_order = true };
 	const char *path = a_db("a.db3");
@@ -60,7 +60,7 @@ TEST(a_db3_is_read_by_time_or_as_it_stands)
 	assert_string_equal(sample_all(path, &as_it_stands), "0@30:one 1@20:two 0@10: ");
 }
 
-TEST(definitions_of_the_file_are_taken)
+TEST(definitions_in_the_file_are_used)
 {
 	const char *path = db("d.db3", TABLES
 			      "CREATE TABLE message_definitions(id INTEGER PRIMARY KEY, topic_type TEXT, encoding TEXT,"
@@ -73,7 +73,7 @@ TEST(definitions_of_the_file_are_taken)
 	log_reader_close(r);
 }
 
-/* As in a file of before Iron, of a type that no rule names. */
+/* As in a file from before Iron, with a type that no rule names. */
 TEST(common_types_have_their_definition)
 {
 	const char *path =
@@ -88,7 +88,7 @@ TEST(common_types_have_their_definition)
 }
 
 /* Its table has the service or the action, the topic the type of one of its messages. */
-TEST(the_definition_of_a_service_is_that_of_its_events)
+TEST(a_service_topic_has_the_definition_of_its_events)
 {
 	const char *path =
 		db("e.db3", TABLES
@@ -108,7 +108,7 @@ TEST(the_definition_of_a_service_is_that_of_its_events)
 	log_reader_close(r);
 }
 
-TEST(messages_that_were_compressed_one_by_one_are_unpacked)
+TEST(individually_compressed_messages_are_unpacked)
 {
 	char packed[100], sql[3000], hex[201] = "";
 	size_t n = ZSTD_compress(packed, sizeof(packed), "hello", 5, 1);
@@ -122,7 +122,7 @@ TEST(messages_that_were_compressed_one_by_one_are_unpacked)
 	assert_string_equal(sample_all(db("z.db3", sql), NULL), "0@1:hello ! ");
 }
 
-TEST(another_database_is_refused)
+TEST(another_sqlite_database_is_refused)
 {
 	struct log_reader *r;
 	const char *path = db("o.db3", "CREATE TABLE x(y)");
@@ -135,8 +135,8 @@ TEST(another_database_is_refused)
 	assert_int_equal(log_reader_open(path, NULL, &r, sample_why, sizeof(sample_why)), -EBADMSG);
 }
 
-/* Of small pages, so that each of its bytes can be tried: a page is what sqlite takes for damaged. */
-TEST(cut_or_flipped_at_any_byte_it_is_survived)
+/* With small pages, so that each byte can be tried: sqlite treats a whole page as damaged. */
+TEST(a_truncated_or_corrupted_file_is_survived)
 {
 	const struct log_read_options as_it_stands = { .file_order = true };
 	size_t n;
@@ -185,7 +185,7 @@ TEST(a_directory_is_read_by_its_metadata)
 	log_reader_close(r);
 }
 
-/* Block or flow, quoted or not, comments and other documents behind it: what is valid YAML is read. */
+/* Block or flow, quoted or not, comments and other documents after it: any valid YAML is read. */
 TEST(any_valid_metadata_is_read)
 {
 	static const char *const good[] = {
@@ -203,7 +203,7 @@ TEST(any_valid_metadata_is_read)
 			fail_msg("%s", good[i]);
 }
 
-TEST(metadata_that_leads_elsewhere_is_refused)
+TEST(metadata_with_paths_outside_the_directory_is_refused)
 {
 	static const char *const bad[] = {
 		YAML("    - ../a.db3\n"),
@@ -232,7 +232,7 @@ TEST(metadata_that_leads_elsewhere_is_refused)
 }
 
 /* Names of topics may be any bytes; YAML's may not. */
-TEST(metadata_that_is_written_is_valid)
+TEST(written_metadata_is_valid)
 {
 	const char *const files[] = { "0.db3" };
 	const char *dir = directory(NULL);

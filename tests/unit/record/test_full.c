@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A disk that is full, in each format and compression: the message is refused, what was taken is whole and closed in good order, and
- * goes on when there is room again. Each test mounts a small tmpfs.
+ * A full disk, in each format and compression: the message is refused, the messages written before are complete and the
+ * file is closed properly, and writing continues when there is room again. Each test mounts a small tmpfs.
  */
 #include "sample.h"
 
@@ -148,7 +148,7 @@ static void holds(const char *path, unsigned n)
 	log_reader_close(r);
 }
 
-TEST(a_full_disk_refuses_messages_and_the_file_is_whole)
+TEST(a_full_disk_refuses_messages_and_the_file_stays_valid)
 {
 	for (unsigned pages = LEAST; pages < LEAST + 40; pages++) {
 		const char *dir = disk(pages);
@@ -175,7 +175,7 @@ static void occupy(const char *path, unsigned pages)
 	close(fd);
 }
 
-TEST(with_room_again_it_goes_on)
+TEST(writing_continues_when_there_is_room_again)
 {
 	const char *dir = disk(4 * LEAST);
 
@@ -198,7 +198,7 @@ TEST(with_room_again_it_goes_on)
 	disk_gone(dir);
 }
 
-TEST(what_was_flushed_before_is_there_after_a_kill)
+TEST(flushed_messages_survive_a_kill)
 {
 	const char *dir = disk(LEAST);
 
@@ -216,7 +216,7 @@ TEST(what_was_flushed_before_is_there_after_a_kill)
 }
 
 /* Metadata and attachments leave the end of the file its room too. */
-TEST(metadata_and_attachments_find_no_room_either)
+TEST(metadata_and_attachments_are_refused_on_a_full_disk)
 {
 	const char *dir = disk(LEAST);
 	const struct log_pair pair = { "key", "value" };
@@ -244,7 +244,7 @@ TEST(metadata_and_attachments_find_no_room_either)
 	disk_gone(dir);
 }
 
-TEST(a_file_that_cannot_even_begin_is_not_there)
+TEST(a_file_that_cannot_be_started_is_removed)
 {
 	const char *dir = disk(4);
 	struct log_writer *w;
@@ -261,7 +261,7 @@ TEST(a_file_that_cannot_even_begin_is_not_there)
 	disk_gone(dir);
 }
 
-TEST(a_copy_says_which_file_found_no_room)
+TEST(a_copy_names_the_file_that_found_no_room)
 {
 	const struct way *way = &ways[0];
 	struct copy_options o = { .write = way->options };

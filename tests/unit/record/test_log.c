@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log.h: what is no log, and what is kept. Formats have tests of their own. */
+/* log.h: files that are no logs, and the limits of what is kept. Formats have tests of their own. */
 #include "tests/support/test.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static int open_bytes(const char *bytes, size_t n)
 	return log_reader_open(file_of(bytes, n), NULL, &r, why, sizeof(why));
 }
 
-TEST(what_is_no_log_is_refused_with_a_sentence)
+TEST(a_file_that_is_not_a_log_is_refused_with_an_error)
 {
 	struct log_reader *r;
 
@@ -54,7 +54,7 @@ TEST(what_is_no_log_is_refused_with_a_sentence)
 	assert_non_null(strstr(why, "metadata.yaml"));
 }
 
-TEST(a_format_that_is_only_read_is_not_written)
+TEST(a_read_only_format_is_not_written)
 {
 	struct log_write_options o = { .format = LOG_DB3 };
 	struct log_writer *w;
@@ -73,7 +73,7 @@ static void out_open(struct log_out *o)
 	assert_true(o->fd >= 0);
 }
 
-TEST(pieces_are_written_in_order_however_many_there_are)
+TEST(any_number_of_pieces_is_written_in_order)
 {
 	struct iovec piece[150];
 	uint8_t got[256];
@@ -91,7 +91,7 @@ TEST(pieces_are_written_in_order_however_many_there_are)
 	close(o.fd);
 }
 
-TEST(a_write_that_finds_no_room_leaves_the_file_as_it_was)
+TEST(a_failed_write_leaves_the_file_unchanged)
 {
 	struct rlimit old, limit;
 	struct log_out o;
@@ -116,7 +116,7 @@ TEST(a_write_that_finds_no_room_leaves_the_file_as_it_was)
 	free(big);
 }
 
-TEST(what_was_reserved_and_not_used_is_free_again)
+TEST(unused_reserved_space_is_freed)
 {
 	struct log_out o;
 	struct stat st;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MCAP files that are cut off, damaged, or lie: a sentence, no crash, and what is good comes out. */
+/* MCAP files that are truncated, damaged, or inconsistent: an error text, no crash, and the valid messages are read. */
 #include "tests/support/test.h"
 #include "tests/unit/record/mcap_sample.h"
 
@@ -94,7 +94,7 @@ static unsigned whole_chunks(const uint8_t *p, size_t n)
 	return chunks;
 }
 
-TEST(cut_off_at_any_byte_all_whole_chunks_come_out)
+TEST(a_file_truncated_at_any_byte_gives_all_complete_chunks)
 {
 	const size_t step = TEST_STRIDE > 1 ? 19 : 1; /* each file takes milliseconds with a sanitizer */
 
@@ -223,7 +223,7 @@ static void expect(const char *sentence)
 	}
 }
 
-TEST(a_chunk_that_holds_more_than_it_says_stops_there)
+TEST(a_chunk_larger_than_it_declares_is_read_no_further)
 {
 	static const uint8_t zeroes[1 << 18];
 
@@ -243,7 +243,8 @@ TEST(a_chunk_that_holds_more_than_it_says_stops_there)
 		write_chunk((uint64_t)1 << 33, name, b.p, b.n, b.n);
 		expect("at most 4294967295 are read at once");
 		mem_stats(&was);
-		write_chunk(UINT32_MAX, name, b.p, b.n, b.n); /* it says 4 GiB: no more is taken than comes */
+		/* its header says 4 GiB: only as much is allocated as is read */
+		write_chunk(UINT32_MAX, name, b.p, b.n, b.n);
 		expect("holds 16777216 bytes, and it says 4294967295");
 		mem_stats(&is);
 		assert_int_equal(is.bytes, was.bytes);
@@ -256,7 +257,7 @@ TEST(a_chunk_that_holds_more_than_it_says_stops_there)
 	}
 }
 
-TEST(lengths_that_lie_are_named)
+TEST(invalid_lengths_are_reported)
 {
 	write_chunk(10, "", "0123456789", 10, 11);
 	expect("sizes contradict each other");
@@ -272,7 +273,7 @@ TEST(lengths_that_lie_are_named)
 	expect("channel 7, which the file does not define");
 }
 
-TEST(a_bound_on_chunks_is_kept)
+TEST(the_limit_on_chunk_sizes_is_enforced)
 {
 	struct sample_listing l;
 	uint8_t *p;
@@ -308,7 +309,7 @@ TEST(behind_a_broken_record_the_next_chunk_is_found)
 	free(p);
 }
 
-TEST(another_version_is_named)
+TEST(another_file_version_is_named)
 {
 	struct log_reader *r;
 

@@ -99,7 +99,7 @@ static void write_many(enum log_compression c)
 		fail_msg("%s", why);
 }
 
-TEST(what_was_written_comes_back_with_every_compression)
+TEST(messages_read_back_with_every_compression)
 {
 	static const char *const words[] = { "none", "lz4", "zstd" };
 	struct sample_listing first = { 0 };
@@ -146,7 +146,7 @@ TEST(what_was_written_comes_back_with_every_compression)
 	free(first.text);
 }
 
-TEST(without_copies_only_when_not_compressed)
+TEST(uncompressed_messages_are_written_without_a_copy)
 {
 	struct log_writer *w = create(LOG_COMPRESSION_NONE, 0);
 
@@ -167,7 +167,7 @@ static int64_t time_in(const char *line)
 	return t;
 }
 
-TEST(messages_come_by_their_time_and_equal_ones_as_they_stand)
+TEST(messages_are_read_by_time_and_equal_ones_in_file_order)
 {
 	const struct log_read_options modes[] = { { 0 }, { .scan = true } };
 	char *texts[2];
@@ -237,7 +237,7 @@ TEST(a_seek_gives_the_first_message_at_or_after_a_time)
 	log_reader_close(r);
 }
 
-TEST(only_channels_that_are_wanted_come_also_from_the_middle_on)
+TEST(channels_can_be_selected_and_changed_while_reading)
 {
 	bool want[4] = { false, true, false, false };
 	struct log_reader *r;
@@ -259,7 +259,7 @@ TEST(only_channels_that_are_wanted_come_also_from_the_middle_on)
 	log_reader_close(r);
 }
 
-TEST(chunks_without_a_wanted_channel_are_not_read)
+TEST(chunks_without_a_selected_channel_are_not_read)
 {
 	struct log_writer *w = create(LOG_COMPRESSION_NONE, 1000);
 	uint32_t a = add(w, "/a", ""), b = add(w, "/b", "");
@@ -283,7 +283,7 @@ TEST(chunks_without_a_wanted_channel_are_not_read)
 	log_reader_close(r);
 }
 
-TEST(a_killed_writer_leaves_what_it_took)
+TEST(a_killed_writer_leaves_accepted_messages)
 {
 	for (int c = LOG_COMPRESSION_NONE; c <= LOG_COMPRESSION_ZSTD; c++) {
 		struct log_writer *w = create((enum log_compression)c, 20000);
@@ -311,7 +311,7 @@ TEST(a_killed_writer_leaves_what_it_took)
 	}
 }
 
-TEST(a_file_that_grows_is_followed)
+TEST(a_growing_file_is_followed)
 {
 	for (int file_order = 0; file_order < 2; file_order++) {
 		struct log_writer *w = create(LOG_COMPRESSION_ZSTD, 3000);
@@ -358,7 +358,7 @@ static uint32_t fill(enum log_compression c, rlim_t limit, int *ret_finish, char
 	return n;
 }
 
-TEST(a_file_that_may_not_grow_any_more_keeps_what_it_took)
+TEST(a_file_at_its_size_limit_keeps_accepted_messages)
 {
 	for (int c = LOG_COMPRESSION_NONE; c <= LOG_COMPRESSION_ZSTD; c++)
 		for (rlim_t limit = 30000; limit < 60000; limit += 1713) {
@@ -375,7 +375,7 @@ TEST(a_file_that_may_not_grow_any_more_keeps_what_it_took)
 		}
 }
 
-TEST(what_a_writer_cannot_take_is_refused)
+TEST(invalid_messages_and_channels_are_refused)
 {
 	struct log_writer *w = create(LOG_COMPRESSION_NONE, 0);
 	struct log_message m = { .channel = 0 };
@@ -414,7 +414,7 @@ TEST(the_same_messages_make_the_same_bytes)
 	free(b);
 }
 
-TEST(without_memory_nothing_breaks)
+TEST(allocation_failures_are_survived)
 {
 	struct mem_stats was, is;
 

@@ -128,7 +128,7 @@ static void read_variant(const struct sample_input *in, unsigned f, const struct
 	}
 }
 
-TEST(every_variant_is_read_in_order_and_as_it_stands)
+TEST(every_variant_is_read_by_time_and_in_file_order)
 {
 	for_each(read_variant);
 }
@@ -148,7 +148,7 @@ static void check_sound(const struct sample_input *in, unsigned f, const struct 
 	check(log_check(path, first_finding, NULL, sentence, sizeof(sentence)) == 0);
 }
 
-TEST(every_variant_is_sound)
+TEST(every_variant_passes_the_check)
 {
 	for_each(check_sound);
 }
@@ -175,7 +175,7 @@ static void copy_variant(const struct sample_input *in, unsigned f, const struct
 	}
 }
 
-TEST(a_copy_of_every_variant_has_its_metadata_and_its_attachment)
+TEST(a_copy_of_every_variant_keeps_metadata_and_attachment)
 {
 	for_each(copy_variant);
 }
@@ -236,7 +236,7 @@ static void write_variant(const struct sample_input *in, unsigned f, const struc
 	free(p);
 }
 
-TEST(the_writer_makes_the_variants_with_everything_byte_for_byte)
+TEST(the_writer_reproduces_the_full_variants_byte_for_byte)
 {
 	for_each(write_variant);
 }

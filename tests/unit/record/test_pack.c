@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shuffled arrays and packed messages: any comes back, and what is no packed message is refused. */
+/* Shuffled arrays and packed messages: any can be unpacked, and other data is refused. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static void fill(uint64_t *seed)
 	}
 }
 
-TEST(any_record_comes_back)
+TEST(shuffled_records_are_restored)
 {
 	uint64_t seed = test_seed(1);
 
@@ -57,7 +57,7 @@ static unsigned some_ranges(uint64_t *seed, struct pack_range *r, uint32_t size)
 	return n;
 }
 
-TEST(any_message_comes_back)
+TEST(packed_messages_are_restored)
 {
 	uint64_t seed = test_seed(2);
 
@@ -91,7 +91,7 @@ TEST(a_range_is_shuffled)
 }
 
 /* Between two pieces, where each could have it. */
-TEST(an_empty_range_is_one)
+TEST(an_empty_range_is_valid)
 {
 	struct iovec pieces[] = { { from, 50 }, { from + 50, 50 } };
 	const struct pack_range range = { 50, 0, 4 };
@@ -116,7 +116,7 @@ TEST(invalid_ranges_are_refused)
 	assert_int_equal(pack_encode(to, &piece, 1, many, PACK_RANGES_MAX + 1), -EINVAL);
 }
 
-/* In memory of exactly its size, so that a sanitizer sees what is read beyond it. */
+/* In memory of exactly its size, so that a sanitizer sees a read beyond it. */
 static void decode(const uint8_t *packed, size_t size)
 {
 	uint8_t *in = malloc(size + 1), *out;
@@ -132,7 +132,7 @@ static void decode(const uint8_t *packed, size_t size)
 	free(in);
 }
 
-TEST(what_is_invalid_is_refused)
+TEST(invalid_packed_data_is_refused)
 {
 	struct iovec piece = { from, 300 };
 	const struct pack_range ranges[] = { { 4, 100, 3 }, { 104, 96, 32 } };

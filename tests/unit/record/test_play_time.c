@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-TEST(times_are_read)
+TEST(times_are_parsed)
 {
 	static const struct {
 		const char *text;
@@ -52,7 +52,7 @@ TEST(times_are_read)
 	assert_int_equal(play_time_parse("1950-01-01", 0, &ns), -ERANGE);
 }
 
-TEST(rates_are_read)
+TEST(rates_are_parsed)
 {
 	int64_t e6;
 

@@ -259,7 +259,7 @@ static const struct event *message(const struct rig *r, unsigned i)
 
 /* ---- pace ---- */
 
-TEST(a_time_is_due_at_one_moment)
+TEST(a_log_time_is_due_at_one_moment)
 {
 	struct rnd rnd;
 
@@ -276,7 +276,7 @@ TEST(a_time_is_due_at_one_moment)
 	}
 }
 
-TEST(a_rate_changes_where_it_is)
+TEST(a_rate_changes_from_the_current_position)
 {
 	struct pace p = { .base_now_ns = START, .base_log_ns = 50, .rate_e6 = 2 * PACE_ONE };
 
@@ -292,7 +292,7 @@ TEST(a_rate_changes_where_it_is)
 
 /* ---- merge ---- */
 
-TEST(messages_of_all_logs_come_in_order)
+TEST(messages_of_all_logs_are_merged_in_order)
 {
 	struct rig *r = rig();
 	struct log_message m;
@@ -351,15 +351,18 @@ static void due_when_they_should(int64_t rate_e6)
 	done(r);
 }
 
-TEST(each_message_when_it_is_due)
+TEST(each_message_is_played_when_it_is_due)
 {
 	due_when_they_should(PACE_ONE);
 	due_when_they_should(PACE_ONE / 3);
 	due_when_they_should(5 * PACE_ONE / 2);
 }
 
-/* Waking takes up to 60 us, moving time 40, now and then a wake-up a millisecond: who wakes early enough is not late for that. */
-TEST(awake_when_a_message_is_due)
+/*
+ * Waking takes up to 60 us, moving time 40, now and then a wake-up a millisecond: a player that wakes early enough is
+ * not late for that.
+ */
+TEST(the_player_wakes_in_time_for_each_message)
 {
 	struct rig *r = rig();
 	unsigned late = 0, first_late = 0;
@@ -405,7 +408,7 @@ TEST(time_moves_between_messages)
 	done(r);
 }
 
-TEST(late_ones_burst_and_are_counted)
+TEST(late_messages_are_played_at_once_and_counted)
 {
 	struct player_status st;
 	struct rig *r = rig();
@@ -424,7 +427,7 @@ TEST(late_ones_burst_and_are_counted)
 	done(r);
 }
 
-TEST(time_held_by_others_makes_none_late)
+TEST(time_held_by_others_makes_no_message_late)
 {
 	struct player_status st;
 	struct rig *r = rig();
@@ -435,12 +438,12 @@ TEST(time_held_by_others_makes_none_late)
 	r->held_ns = 5 * NS_PER_S; /* clock pause */
 	assert_int_equal(run(r, ALL), PLAYER_OVER);
 	player_status(r->p, &st);
-	assert_true(st.late <= 1); /* the one whose time it was */
+	assert_true(st.late <= 1); /* the one that was due */
 	assert_int_equal(message(r, 99)->now_ns, START + 99 * 20 * MS + 5 * NS_PER_S);
 	done(r);
 }
 
-TEST(a_new_rate_holds_from_where_it_is)
+TEST(a_new_rate_applies_from_the_current_position)
 {
 	struct rig *r = rig();
 
@@ -455,7 +458,7 @@ TEST(a_new_rate_holds_from_where_it_is)
 	done(r);
 }
 
-TEST(a_pause_is_no_lateness_and_next_is_one_message)
+TEST(a_pause_makes_nothing_late_and_next_plays_one_message)
 {
 	struct player_status st;
 	struct rig *r = rig();
@@ -508,7 +511,7 @@ TEST(a_loop_is_a_jump_and_loses_no_time)
 	done(r);
 }
 
-TEST(a_loop_of_one_instant_and_one_of_nothing)
+TEST(logs_of_one_instant_or_without_messages_can_loop)
 {
 	struct rig *r = rig();
 
@@ -523,7 +526,7 @@ TEST(a_loop_of_one_instant_and_one_of_nothing)
 	done(r);
 }
 
-TEST(a_seek_goes_there_at_once_back_too_and_in_a_pause)
+TEST(a_seek_is_immediate_also_back_and_in_a_pause)
 {
 	struct rig *r = rig();
 
@@ -550,7 +553,7 @@ TEST(a_seek_goes_there_at_once_back_too_and_in_a_pause)
 	done(r);
 }
 
-TEST(an_end_and_a_beginning_within_the_log)
+TEST(begin_and_end_may_lie_within_the_log)
 {
 	struct rig *r = rig();
 
@@ -577,7 +580,7 @@ static void comes(struct rig *r, unsigned input, uint32_t sequence, int64_t log_
 	assert_int_equal(r->clock_ns, log_ns);
 }
 
-TEST(what_is_latched_comes_first_where_it_begins_loops_and_seeks_to)
+TEST(latched_messages_are_played_first_after_begin_loop_and_seek)
 {
 	struct rig *r = rig();
 
@@ -608,7 +611,7 @@ TEST(what_is_latched_comes_first_where_it_begins_loops_and_seeks_to)
 	done(r);
 }
 
-TEST(nothing_is_latched_at_the_first_message_also_where_a_seek_breaks_in)
+TEST(before_the_first_message_nothing_is_latched_even_after_an_interrupted_seek)
 {
 	struct rig *r = rig();
 
@@ -635,7 +638,7 @@ TEST(nothing_is_latched_at_the_first_message_also_where_a_seek_breaks_in)
 	done(r);
 }
 
-TEST(many_latched_messages_are_held_within_bounds)
+TEST(held_latched_messages_are_bounded)
 {
 	struct player_status st;
 	struct rig *r = rig();
@@ -655,7 +658,7 @@ TEST(many_latched_messages_are_held_within_bounds)
 	done(r);
 }
 
-TEST(in_lockstep_nothing_is_waited_for_and_no_time_skipped)
+TEST(in_lockstep_nothing_waits_and_no_tick_is_skipped)
 {
 	struct rig *r = rig();
 	int64_t clock_ns = 0;
@@ -677,7 +680,7 @@ TEST(in_lockstep_nothing_is_waited_for_and_no_time_skipped)
 	done(r);
 }
 
-TEST(damage_is_named_and_what_is_behind_it_played)
+TEST(damage_is_named_and_later_messages_are_played)
 {
 	struct player_status st;
 	struct rig *r = rig();
@@ -693,7 +696,7 @@ TEST(damage_is_named_and_what_is_behind_it_played)
 	done(r);
 }
 
-TEST(what_is_read_ahead_is_bounded)
+TEST(read_ahead_is_bounded)
 {
 	struct player_status st;
 	struct rig *r = rig();
@@ -756,7 +759,7 @@ static int let(void *ctx, int64_t log_ns)
 
 static const struct player_sink counter = { .now = real_now, .wake = sink_wake, .jump = let, .publish = count_one };
 
-TEST(orders_come_from_other_threads)
+TEST(other_threads_may_control_the_player)
 {
 	struct rig *r = rig();
 	struct player_options o = { .merge = r->merge,
@@ -789,7 +792,7 @@ TEST(orders_come_from_other_threads)
 	done(r);
 }
 
-TEST(it_ends_by_itself)
+TEST(the_player_thread_ends_at_the_end_of_the_log)
 {
 	struct rig *r = rig();
 	struct player_options o = { .merge = r->merge,
@@ -809,7 +812,7 @@ TEST(it_ends_by_itself)
 	done(r);
 }
 
-TEST(what_cannot_be_is_refused)
+TEST(invalid_options_are_refused)
 {
 	struct player *p;
 

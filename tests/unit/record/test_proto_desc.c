@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Definitions of protobuf: a set becomes Cyber RT's tree, and that a set again; what is none of them is refused. */
+/* Definitions of protobuf: a set becomes Cyber RT's tree, and that a set again; anything else is refused. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -71,7 +71,7 @@ static int to_set(const void *tree, size_t size, size_t *ret)
 	return r;
 }
 
-TEST(a_set_becomes_a_tree)
+TEST(a_descriptor_set_becomes_a_tree)
 {
 	static const char *const types[] = { "p.q.C", "p.q.C.In" };
 	size_t n;
@@ -83,7 +83,7 @@ TEST(a_set_becomes_a_tree)
 	}
 }
 
-TEST(a_tree_becomes_a_set)
+TEST(a_tree_becomes_a_descriptor_set)
 {
 	size_t n;
 
@@ -92,7 +92,7 @@ TEST(a_tree_becomes_a_set)
 	assert_memory_equal(bytes, SET, n);
 }
 
-TEST(what_is_none_is_refused)
+TEST(an_invalid_descriptor_set_is_refused)
 {
 	size_t n;
 
@@ -107,7 +107,7 @@ TEST(what_is_none_is_refused)
 }
 
 /* Files that need each other, or each of them all others: no tree is without an end. */
-TEST(what_has_no_end_is_refused)
+TEST(circular_imports_are_refused)
 {
 	static const char ring[] = "\x0a\x17"
 				   "\x0a\x07"

@@ -46,7 +46,7 @@ static const char sections[] = HEAD("\4", "\x15") "\x0a\2/a\x12\x08"
 				     "\x0a\x12\x08\1\x10\xd5\x10\xb2\6\x0a\x08\3\x10\xc8\1\x18\xe8\7\x20\6"
 				     "\x0a\x0a\x08\2\x10\xef\x10\xba\6\2\x08\3";
 
-TEST(its_bytes_are_those_of_cyber_rt)
+TEST(a_record_has_the_bytes_of_cyber_rt)
 {
 	size_t n, n_header = sizeof(header) - 1, n_sections = sizeof(sections) - 1;
 	uint8_t *p = sample_bytes(sample_write("a.record", &small), &n);
@@ -60,7 +60,7 @@ TEST(its_bytes_are_those_of_cyber_rt)
 	mem_free(p);
 }
 
-TEST(a_file_is_read_in_the_order_of_time_or_as_it_stands)
+TEST(a_file_is_read_by_time_or_in_file_order)
 {
 	const struct log_read_options as_it_stands = { .file_order = true };
 	const char *path = sample_write("a.record", &small);
@@ -69,7 +69,7 @@ TEST(a_file_is_read_in_the_order_of_time_or_as_it_stands)
 	assert_string_equal(sample_all(path, &as_it_stands), "0@300:one 1@1000:two 0@200: ");
 }
 
-TEST(info_says_what_is_in_it)
+TEST(info_describes_the_file)
 {
 	struct log_reader *r = sample_open(sample_write("a.record", &small), NULL);
 	const struct log_info *i = log_reader_info(r);
@@ -134,7 +134,7 @@ TEST(chunks_close_by_size_and_by_time_and_are_merged)
 	log_reader_close(r);
 }
 
-TEST(a_seek_and_a_choice_of_channels)
+TEST(a_seek_and_a_channel_selection_work)
 {
 	struct log_reader *r = sample_open(sample_write("a.record", a_long_one(100)), NULL);
 	const bool want[] = { false, true };
@@ -151,7 +151,7 @@ TEST(a_seek_and_a_choice_of_channels)
 	log_reader_close(r);
 }
 
-TEST(a_file_whose_writer_was_killed_is_read)
+TEST(a_file_of_a_killed_writer_is_read)
 {
 	const char *path = sample_path("a.record");
 	struct log_writer *w = sample_begin(path, a_long_one(100));
@@ -204,7 +204,7 @@ TEST(a_damaged_index_is_named_and_not_needed)
 	mem_free(p);
 }
 
-TEST(cut_anywhere_what_is_whole_is_read)
+TEST(a_truncated_file_is_read_up_to_the_cut)
 {
 	sample_cut_everywhere(sample_write("a.record", &small), 3);
 }
@@ -215,7 +215,7 @@ TEST(flipped_bits_are_survived)
 	sample_flip_everywhere(sample_write("a.record", a_long_one(100)), RECORD_FIRST, 7);
 }
 
-TEST(what_the_format_does_not_have_is_refused)
+TEST(channels_that_the_format_cannot_hold_are_refused)
 {
 	const struct log_channel ros = { .topic = "/r",
 					 .message_encoding = "ros1",

@@ -44,7 +44,7 @@ static void begin(size_t bytes)
 static void put_as(struct channel *c, uint64_t seq, size_t bytes, bool held)
 {
 	static uint8_t body[1024 * KIB];
-	static struct sim_message m; /* what is held stays */
+	static struct sim_message m; /* held messages stay */
 	const struct recording_moment at = { .mono_ns = (int64_t)seq };
 
 	m = (struct sim_message){ .body = body, .body_size = bytes };
@@ -58,14 +58,14 @@ static void put(struct channel *c, uint64_t seq, size_t bytes)
 	put_as(c, seq, bytes, false);
 }
 
-TEST(without_a_bound_it_takes_a_share)
+TEST(without_a_limit_the_backlog_takes_a_share_of_memory)
 {
 	assert_int_equal(backlog_share(INT64_MAX), BACKLOG_BYTES);
 	assert_int_equal(backlog_share(100 << 20), 25 << 20); /* of a container of 300 MB with a camera */
 	assert_int_equal(backlog_share(0), BACKLOG_LEAST);
 }
 
-TEST(what_comes_first_goes_first)
+TEST(messages_leave_in_order)
 {
 	struct channel a = { 0 }, c = { 0 };
 
@@ -87,7 +87,7 @@ TEST(what_comes_first_goes_first)
 	backlog_destroy(b);
 }
 
-/* A writer that stands still: an IMU, and cameras that would fill the memory ten times over. */
+/* A blocked writer: an IMU, and cameras that would fill the memory ten times over. */
 TEST(no_small_message_is_lost_before_every_large_one)
 {
 	struct channel imu = { 0 }, camera = { 0 };
@@ -124,7 +124,7 @@ TEST(no_small_message_is_lost_before_every_large_one)
 	backlog_destroy(b);
 }
 
-TEST(what_is_larger_than_all_of_it_passes_alone)
+TEST(a_message_larger_than_the_backlog_passes_alone)
 {
 	struct channel c = { 0 };
 
@@ -137,7 +137,7 @@ TEST(what_is_larger_than_all_of_it_passes_alone)
 	backlog_destroy(b);
 }
 
-TEST(what_is_held_is_released_when_it_goes)
+TEST(held_messages_are_released_when_dropped)
 {
 	struct channel a = { 0 }, c = { 0 };
 

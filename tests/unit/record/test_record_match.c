@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which channels `simctl record` takes, and what its files are called. */
+/* The channels that `simctl record` records, and the names of its files. */
 #include "support/test.h"
 
 #include "simctl/record_match.h"
@@ -11,7 +11,7 @@ static bool included(const char *pattern, const char *name)
 	return record_wants(&m, name, "sim/Imu");
 }
 
-TEST(without_patterns_all_channels_are_wanted)
+TEST(without_patterns_all_channels_are_selected)
 {
 	struct record_match m = { 0 };
 
@@ -21,7 +21,7 @@ TEST(without_patterns_all_channels_are_wanted)
 	assert_false(record_wants(&m, "/clock", "sim/Clock"));
 }
 
-TEST(patterns_are_those_of_a_shell)
+TEST(patterns_are_shell_patterns)
 {
 	assert_true(included("/imu", "/imu"));
 	assert_true(included("imu", "/imu")); /* the first slash may be missing */
@@ -33,7 +33,7 @@ TEST(patterns_are_those_of_a_shell)
 	assert_false(included("", "/imu"));
 }
 
-TEST(the_clock_is_wanted_by_its_name)
+TEST(the_clock_is_selected_by_its_name_only)
 {
 	assert_true(included("/clock", "/clock"));
 	assert_true(included("clo?k", "/clock"));
@@ -42,7 +42,7 @@ TEST(the_clock_is_wanted_by_its_name)
 	assert_true(included("/*", "/imu"));
 }
 
-TEST(exclusion_decides_over_inclusion)
+TEST(exclusion_overrides_inclusion)
 {
 	const char *const in[] = { "/car/*", "/bus/*" }, *const out[] = { "*camera*", "bus/imu" };
 	struct record_match m = { .include = in, .n_include = 2, .exclude = out, .n_exclude = 2 };
@@ -53,7 +53,7 @@ TEST(exclusion_decides_over_inclusion)
 	assert_false(record_wants(&m, "/tram/imu", "sim/Imu"));
 }
 
-TEST(types_are_a_condition_more)
+TEST(types_restrict_the_selection_further)
 {
 	const char *const types[] = { "sim/Imu", "sim/*Image" };
 	struct record_match m = { .types = types, .n_types = 2 };

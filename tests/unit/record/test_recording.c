@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording: which files it makes of which messages, what a ring, a kill and a full disk leave, and what is counted.
+ * A recording: which messages go into which files, the files left by a ring, a kill and a full disk, and the counters.
  */
 #include "sample.h"
 
@@ -169,7 +169,7 @@ static struct recording_stats stats(struct recording *s)
 	return t;
 }
 
-TEST(what_goes_in_comes_out)
+TEST(recorded_messages_read_back)
 {
 	const struct log_pair who[] = { { "host", "car" } };
 	struct recording_options o = plain();
@@ -303,8 +303,8 @@ static const char *listed(const struct recording_options *o, unsigned number)
 	return text;
 }
 
-/* The last one of each publisher, and none twice. */
-TEST(each_file_begins_with_what_is_latched)
+/* The last message of each publisher, and none twice. */
+TEST(each_file_begins_with_the_latched_messages)
 {
 	struct recording_options o = plain();
 	unsigned cam, map, tf;
@@ -345,8 +345,8 @@ static int dump(struct recording *s, bool go_on)
 	return r;
 }
 
-/* What fell out of the ring is what holds when it begins. */
-TEST(a_dump_begins_with_what_was_latched_before)
+/* Latched messages that fell out of the ring still hold when it begins. */
+TEST(a_dump_begins_with_earlier_latched_messages)
 {
 	struct recording_options o = plain();
 	unsigned cam, map;
@@ -368,7 +368,7 @@ TEST(a_dump_begins_with_what_was_latched_before)
 	end(s);
 }
 
-TEST(latched_messages_leave_a_file_room_for_others)
+TEST(latched_messages_leave_room_for_others_in_a_file)
 {
 	struct recording_options o = plain();
 	struct recording *s;
@@ -388,7 +388,7 @@ TEST(latched_messages_leave_a_file_room_for_others)
 	assert_in_range(n, 8, 14);
 }
 
-TEST(what_is_there_stays)
+TEST(existing_files_are_kept)
 {
 	struct recording_options o = plain();
 	struct recording *a, *b;
@@ -433,7 +433,7 @@ TEST(the_ring_keeps_the_last_seconds)
 	assert_string_equal(holds(&o, 2), "101..102");
 }
 
-TEST(messages_come_while_the_ring_is_dumped)
+TEST(messages_may_arrive_while_the_ring_is_dumped)
 {
 	struct recording_options o = plain();
 	struct recording *s;
@@ -448,7 +448,7 @@ TEST(messages_come_while_the_ring_is_dumped)
 		assert_int_equal(put(s, id, i, 9000, i * MS), 0);
 	recording_dump_begin(s, false);
 	assert_int_equal(recording_dump_some(s, 1, sample_why, sizeof(sample_why)), 1);
-	for (unsigned i = 6; i <= 8; i++) /* what is old stays, what finds no room is made some */
+	for (unsigned i = 6; i <= 8; i++) /* old files stay, and room is made for new ones */
 		assert_int_equal(put(s, id, i, 9000, 5 * S + i * MS), 0);
 	while (recording_dump_some(s, 1, sample_why, sizeof(sample_why)) > 0)
 		;
@@ -489,7 +489,7 @@ TEST(the_ring_has_a_bound)
 	end(s);
 }
 
-TEST(a_pause_takes_nothing)
+TEST(while_paused_nothing_is_recorded)
 {
 	struct recording_options o = plain();
 	struct recording *s = begin(&o);
@@ -507,7 +507,7 @@ TEST(a_pause_takes_nothing)
 
 /* ---- a kill ---- */
 
-TEST(a_kill_takes_a_second_at_most)
+TEST(a_kill_loses_one_second_at_most)
 {
 	struct recording_options o = plain();
 	unsigned first, last;
@@ -535,7 +535,7 @@ TEST(a_kill_takes_a_second_at_most)
 
 /* ---- a full disk ---- */
 
-TEST(a_full_disk_is_counted_and_left)
+TEST(messages_lost_on_a_full_disk_are_counted)
 {
 	struct recording_options o = plain();
 	char dir[TEST_PATH_MAX + 8], filler[TEST_PATH_MAX + 32];
@@ -582,7 +582,10 @@ static int64_t on_now(void *arg)
 	return clock_ns;
 }
 
-/* An hour of a full disk on which something little comes and goes: one sentence, and not one more file until a chunk has room. */
+/*
+ * An hour of a full disk on which a little room comes and goes: one error line, and no further file until a chunk has
+ * room.
+ */
 TEST(a_full_disk_gets_no_little_files)
 {
 	struct recording_options o = plain();
@@ -633,7 +636,7 @@ static void write_some(struct recording *s, unsigned id, unsigned from, unsigned
 		assert_int_equal(put(s, id, i, 100, i * MS), 0);
 }
 
-TEST(a_file_that_is_deleted_is_lost_and_the_rest_is_not)
+TEST(a_deleted_file_is_lost_and_recording_continues)
 {
 	const enum log_compression compressions[] = { LOG_COMPRESSION_NONE, LOG_COMPRESSION_ZSTD };
 
@@ -668,8 +671,8 @@ TEST(a_file_that_is_deleted_is_lost_and_the_rest_is_not)
 	}
 }
 
-/* Its messages are not lost, and whoever has its name now keeps it. */
-TEST(a_file_that_is_renamed_is_finished_where_it_is)
+/* Its messages are not lost, and the file that has its old name now keeps that. */
+TEST(a_renamed_file_is_finished_under_its_new_name)
 {
 	struct recording_options o = plain();
 	struct recording *s = begin(&o);
@@ -694,11 +697,11 @@ TEST(a_file_that_is_renamed_is_finished_where_it_is)
 	s = begin(&o);
 	assert_int_equal(recording_open_file(s, sample_why, sizeof(sample_why)), 0);
 	assert_int_equal(rename(to, path_of(&o, 11)), 0);
-	end(s); /* what has no message is removed, but not another's file */
+	end(s); /* a file without a message is removed, but not another recorder's file */
 	assert_string_equal(holds(&o, 11), "1..5");
 }
 
-TEST(a_folder_that_is_unmounted_is_left)
+TEST(an_unmounted_folder_is_left)
 {
 	struct recording_options o = plain();
 	struct recording *s;
@@ -721,8 +724,8 @@ TEST(a_folder_that_is_unmounted_is_left)
 	assert_string_equal(holds(&o, 1), "6..7");
 }
 
-/* What is open is finished, what comes then is lost and counted, until a file can be made again. */
-TEST(a_folder_that_becomes_read_only_is_said)
+/* Open files are finished; later messages are lost and counted, until a file can be created again. */
+TEST(a_folder_that_becomes_read_only_is_reported)
 {
 	struct recording_options o = plain();
 	struct recording *s;
@@ -760,8 +763,8 @@ TEST(a_folder_that_becomes_read_only_is_said)
 
 /* ---- a limit of file size ---- */
 
-/* Not a message is lost by it, but one that is larger than any file may be; and that costs no file. */
-TEST(a_file_at_the_limit_of_its_size_is_followed_by_another)
+/* No message is lost by that, except one that is larger than any file may be; and that one costs no file. */
+TEST(a_file_at_its_size_limit_is_followed_by_another)
 {
 	const enum log_compression compressions[] = { LOG_COMPRESSION_NONE, LOG_COMPRESSION_ZSTD };
 	const struct rlimit little = { 60000, RLIM_INFINITY };
@@ -803,7 +806,7 @@ TEST(a_file_at_the_limit_of_its_size_is_followed_by_another)
 	}
 }
 
-TEST(what_cannot_be_is_said)
+TEST(invalid_options_are_reported)
 {
 	struct recording_options o = plain();
 	struct recording *s;
@@ -858,7 +861,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-TEST(lanes_write_side_by_side)
+TEST(lanes_write_concurrently)
 {
 	struct recording_options o = plain();
 	struct recording *s = begin(&o);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of a recording whose messages come in another one than they were published in: within the window as they were published, each
- * with the time of that; in virtual time.
+ * The order of a recording whose messages arrive in another order than they were published in: within the window they
+ * are written as they were published, each with that time; in virtual time.
  */
 #include "sample.h"
 
@@ -132,7 +132,7 @@ static const char *holds(const struct test *t, unsigned number)
 	return text;
 }
 
-TEST(as_they_were_published)
+TEST(messages_are_written_in_the_order_of_publishing)
 {
 	struct test t = { 0 };
 
@@ -148,8 +148,11 @@ TEST(as_they_were_published)
 	assert_string_equal(holds(&t, 1), "2@10 4@20 5@20 1@30 3@40");
 }
 
-/* What has waited leaves with the next message, or with a flush: it, and what was published before it. */
-TEST(they_wait_for_the_window)
+/*
+ * A message that has waited long enough is written with the next one, or with a flush, and with it all that was
+ * published before it.
+ */
+TEST(messages_wait_for_the_ordering_window)
 {
 	struct test t = { 0 };
 
@@ -169,7 +172,7 @@ TEST(they_wait_for_the_window)
 }
 
 /* Later than the window: where it comes, with its own time, and in the same file. */
-TEST(a_late_one_keeps_its_time)
+TEST(a_late_message_keeps_its_time)
 {
 	struct test t = { 0 };
 
@@ -185,8 +188,11 @@ TEST(a_late_one_keeps_its_time)
 	assert_string_equal(holds(&t, 2), "none");
 }
 
-/* What was published before the jump goes into the file before it, also when it comes later; after the window into one of its own. */
-TEST(a_jump_divides_what_waits)
+/*
+ * Messages published before the jump go into the file before it, also when they arrive later; after the window into one
+ * of their own.
+ */
+TEST(a_jump_back_divides_the_waiting_messages)
 {
 	struct test t = { 0 };
 
@@ -208,7 +214,7 @@ TEST(a_jump_divides_what_waits)
 }
 
 /* Forward time only rises: the same file. */
-TEST(a_jump_forward_goes_on_in_the_file)
+TEST(after_a_jump_forward_the_file_continues)
 {
 	struct test t = { 0 };
 
@@ -220,7 +226,7 @@ TEST(a_jump_forward_goes_on_in_the_file)
 }
 
 /* Time that stands gives many the same time; they stay in the order of their publishing. */
-TEST(a_pause_leaves_the_order)
+TEST(messages_published_in_a_pause_keep_their_order)
 {
 	struct test t = { 0 };
 
@@ -231,7 +237,7 @@ TEST(a_pause_leaves_the_order)
 	assert_string_equal(holds(&t, 1), "4@7 3@7 2@7 1@7");
 }
 
-TEST(what_waits_has_a_bound)
+TEST(waiting_messages_are_bounded)
 {
 	struct test t = { .o = { .compression = LOG_COMPRESSION_LZ4, .window_bytes = 1 << 20 } };
 
@@ -245,8 +251,8 @@ TEST(what_waits_has_a_bound)
 	assert_int_equal(strncmp(holds(&t, 1), "1@0 2@1 3@2 ", 12), 0);
 }
 
-/* Without compression a large one is not copied: it takes what was published before it along. */
-TEST(a_large_one_goes_as_it_is)
+/* Without compression a large one is not copied: all messages published before it are written with it. */
+TEST(a_large_message_is_written_without_a_copy)
 {
 	struct test t = { 0 };
 
@@ -261,8 +267,8 @@ TEST(a_large_one_goes_as_it_is)
 	assert_string_equal(holds(&t, 1), "2@10 1@20 4@30 3@40");
 }
 
-/* What has no moment of publishing goes behind all that waits, at once and as it comes. */
-TEST(others_go_as_they_come)
+/* Messages without a publish time go behind all that wait, at once and in the order of arrival. */
+TEST(messages_without_a_publish_time_are_written_as_they_arrive)
 {
 	struct test t = { 0 };
 	struct recording_message *e;
@@ -280,7 +286,7 @@ TEST(others_go_as_they_come)
 	assert_string_equal(holds(&t, 1), "2@10 1@20 3@20");
 }
 
-TEST(the_ring_is_in_order_too)
+TEST(the_ring_is_in_order)
 {
 	struct test t = { .o = { .ring_only = true, .ring_dur_ns = S } };
 	char why[300];
@@ -300,8 +306,11 @@ TEST(the_ring_is_in_order_too)
 	assert_string_equal(holds(&t, 1), "3@1900 2@2000 4@2020 5@2010");
 }
 
-/* What comes late from before a jump back is not kept, as all from before it, and nothing goes for its sake. */
-TEST(the_ring_begins_behind_a_jump)
+/*
+ * Late messages from before a jump back are not kept, like all from before it, and no other message is dropped for
+ * them.
+ */
+TEST(the_ring_begins_after_a_jump)
 {
 	struct test t = { .o = { .ring_only = true, .ring_dur_ns = S } };
 	char why[300];
@@ -321,7 +330,7 @@ TEST(the_ring_begins_behind_a_jump)
 }
 
 /* Of messages each 10 ms and flushes as the recorders do them. */
-TEST(a_kill_takes_a_second_at_most)
+TEST(a_kill_loses_one_second_at_most)
 {
 	struct test t = { .o = { .compression = LOG_COMPRESSION_ZSTD } };
 	const char *last;

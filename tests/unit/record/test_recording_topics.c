@@ -100,7 +100,7 @@ static const char *names(const struct recording_options *o, unsigned number)
 	return text;
 }
 
-/* Channels that are known in one order, and whose messages come in another: of the k-th k + 1. */
+/* Channels that are announced in one order, and whose messages arrive in another: of the k-th k + 1. */
 static const char *recorded(enum log_format format, const char *const topics[3], unsigned turn)
 {
 	struct recording_options o = options(format);
@@ -119,7 +119,7 @@ static const char *recorded(enum log_format format, const char *const topics[3],
 	return names(&o, 1);
 }
 
-TEST(of_several_with_one_name_the_first_by_name_has_it)
+TEST(of_channels_mapped_to_one_name_the_first_by_name_gets_it)
 {
 	static const char *const three[] = { "/car/front", "/car/middle", "/car/rear" };
 	static const char *const own[] = { "/car/front", "/apollo/sensor/gnss/imu", "/zoe" };
@@ -133,8 +133,11 @@ TEST(of_several_with_one_name_the_first_by_name_has_it)
 	}
 }
 
-/* Who comes later takes nobody's name, in the next file neither: else a channel of the log would be another one from there on. */
-TEST(a_name_stays_for_the_whole_recording)
+/*
+ * A later channel never gets the name of another one, also in the next file: otherwise a channel of the log would be
+ * another one from there on.
+ */
+TEST(a_name_is_kept_for_the_whole_recording)
 {
 	struct recording_options o = options(LOG_RECORD);
 	struct recording *s = begin(&o);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Size classes: what is asked of RouDi, what is refused with the numbers, and admission. */
+/* Size classes: the memory requested from RouDi, refusals with the numbers, and admission. */
 #include "tests/support/test.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static int compute(const char *text, int64_t shm_free, struct pools *p)
 	return r;
 }
 
-TEST(the_ladder_ascends_to_what_iceoryx_manages)
+TEST(the_ladder_ascends_to_the_limit_of_iceoryx)
 {
 	struct pools p;
 
@@ -48,8 +48,8 @@ TEST(the_ladder_ascends_to_what_iceoryx_manages)
 			       "docker run --shm-size=...)"));
 }
 
-/* The formula of simd.json(5); that it is what a RouDi takes is for tests/system/stack. */
-TEST(bytes_are_slots_and_management)
+/* The formula of simd.json(5); tests/system/stack compares it with a real RouDi. */
+TEST(bytes_include_slots_and_management)
 {
 	struct pools p = { .n = 2,
 			   .c = { { .size = 1024, .count = 4000 }, { .size = 8 << 20, .count = 40 } },
@@ -65,7 +65,7 @@ TEST(bytes_are_slots_and_management)
 	assert_int_equal(pools_committed_bytes(&p), 50 * (1024 + 40 + 56));
 }
 
-TEST(a_list_is_taken_as_it_is)
+TEST(a_configured_list_of_pools_is_used_unchanged)
 {
 	struct pools p;
 
@@ -83,7 +83,7 @@ TEST(a_list_is_taken_as_it_is)
 			 -EFBIG);
 }
 
-TEST(classes_and_windows)
+TEST(size_classes_and_windows_are_computed)
 {
 	struct pools p;
 
@@ -97,7 +97,7 @@ TEST(classes_and_windows)
 	assert_true(pools_window(4u << 20, 40) <= 8 && pools_window(64u << 20, 16) == 2);
 }
 
-TEST(admission_is_by_what_fits)
+TEST(admission_depends_on_free_slots)
 {
 	struct pools p;
 
@@ -111,8 +111,8 @@ TEST(admission_is_by_what_fits)
 	assert_int_equal(pools_reserve(&p, 0, 20, "b"), 0);
 }
 
-/* So much of each, but a rig gets what it lists. */
-TEST(a_user_has_its_part_of_a_pool)
+/* A user has a share of each pool, but a rig gets what it lists. */
+TEST(a_user_has_a_quota_of_each_pool)
 {
 	struct pools p;
 
@@ -177,7 +177,7 @@ static void begin(struct pools *p, struct shm *shm, const char *text, int64_t by
 	assert_int_equal(pools_begin(p), 0);
 }
 
-TEST(what_is_admitted_has_memory)
+TEST(admitted_slots_have_memory)
 {
 	struct pools p;
 	struct shm shm;
@@ -200,7 +200,7 @@ TEST(what_is_admitted_has_memory)
 }
 
 /* A client may still hold slots whose reservation has ended, so the next publisher gets other slots. */
-TEST(what_is_leaving_counts_until_it_is_not_out_any_more)
+TEST(released_slots_count_until_they_are_free)
 {
 	struct pools p;
 	struct shm shm;
@@ -220,7 +220,7 @@ TEST(what_is_leaving_counts_until_it_is_not_out_any_more)
 	assert_int_equal(shm.has[5], 40);
 }
 
-TEST(a_new_generation_has_memory_for_what_is_admitted)
+TEST(a_new_generation_has_memory_for_admitted_slots)
 {
 	struct pools p;
 	struct shm shm;
@@ -238,7 +238,7 @@ TEST(a_new_generation_has_memory_for_what_is_admitted)
 	assert_int_equal(pools_begin(&p), -ENOSPC);
 }
 
-/* Who was admitted by a simd that was killed has memory, which can be asked for once more where there is no other. */
+/* Memory of clients that a killed simd had admitted can be reserved once more where no other is free. */
 TEST(memory_of_an_earlier_simd_is_found)
 {
 	struct pools p;
@@ -254,7 +254,7 @@ TEST(memory_of_an_earlier_simd_is_found)
 	assert_int_equal(pools_reserve(&p, 6, 1, "/y"), -ENOSPC);
 }
 
-TEST(pools_max_bounds_what_is_committed)
+TEST(pools_max_bounds_the_committed_memory)
 {
 	struct pools p;
 	struct shm shm;
@@ -265,8 +265,8 @@ TEST(pools_max_bounds_what_is_committed)
 	assert_non_null(strstr(err_why(), "pools_max allows 64 MiB; raise it"));
 }
 
-/* In bytes over all classes, as that is what there is. */
-TEST(a_user_has_its_part_of_the_memory)
+/* In bytes over all classes, as the memory itself is. */
+TEST(a_user_has_a_quota_of_the_memory)
 {
 	struct pools p;
 	struct shm shm;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When the ports of an ended process are freed, and who hears of it. */
+/* When the ports of an ended process are freed, and which code is notified. */
 #include "tests/support/test.h"
 
 #include <errno.h>
@@ -102,7 +102,7 @@ static void exits(void)
 	exec_sim_settle(s.x);
 }
 
-TEST_WITH(after_the_exit_and_the_freeing, begin, end)
+TEST_WITH(remains_are_reported_after_the_exit_and_the_freeing, begin, end)
 {
 	watch(3);
 	reaper_freed(&s, "sensor", true); /* of an earlier process of that name */
@@ -116,7 +116,7 @@ TEST_WITH(after_the_exit_and_the_freeing, begin, end)
 	assert_true(list_empty(&s.reapers));
 }
 
-TEST_WITH(not_where_it_failed, begin, end)
+TEST_WITH(remains_are_not_reported_if_freeing_failed, begin, end)
 {
 	watch(3);
 	exits();
@@ -126,7 +126,7 @@ TEST_WITH(not_where_it_failed, begin, end)
 	assert_true(list_empty(&s.reapers));
 }
 
-TEST_WITH(not_of_an_earlier_generation, begin, end)
+TEST_WITH(remains_of_an_earlier_generation_are_not_reported, begin, end)
 {
 	watch(2);
 	exits();
@@ -136,7 +136,7 @@ TEST_WITH(not_of_an_earlier_generation, begin, end)
 	assert_true(list_empty(&s.reapers));
 }
 
-TEST_WITH(not_where_the_generation_ends_meanwhile, begin, end)
+TEST_WITH(remains_are_not_reported_if_the_generation_ends_meanwhile, begin, end)
 {
 	watch(3);
 	exits();
@@ -146,7 +146,7 @@ TEST_WITH(not_where_the_generation_ends_meanwhile, begin, end)
 	assert_int_equal(n_freed, 0);
 }
 
-/* A process that connects for ever costs one descriptor, and what it left once is left once. */
+/* A process that connects again and again costs one descriptor, and its remains are freed once. */
 TEST_WITH(a_process_is_watched_once, begin, end)
 {
 	struct reaper *r = session(7);
@@ -171,7 +171,7 @@ TEST_WITH(a_process_is_watched_once, begin, end)
 	assert_int_equal(n_freed, 1);
 }
 
-TEST_WITH(what_it_left_is_bounded, begin, end)
+TEST_WITH(the_remains_of_a_process_are_bounded, begin, end)
 {
 	struct reaper *r = session(7);
 
@@ -180,7 +180,7 @@ TEST_WITH(what_it_left_is_bounded, begin, end)
 	assert_int_equal(r->n_remains, REAPER_REMAINS);
 }
 
-TEST_WITH(what_left_nothing_is_not_watched_on, begin, end)
+TEST_WITH(a_process_without_remains_is_no_longer_watched, begin, end)
 {
 	for (int i = 0; i < 1000; i++)
 		reaper_put(session(i + 1));
@@ -223,14 +223,14 @@ TEST_WITH(an_exit_ends_its_sessions, begin, end)
 	assert_int_equal(n_asked, 1);
 }
 
-TEST_WITH(a_hang_up_counts_where_nothing_else_tells, begin, end)
+TEST_WITH(without_a_pidfd_a_hang_up_counts_as_the_exit, begin, end)
 {
 	struct reaper *r;
 
 	watch_result = -EOPNOTSUPP;
 	r = session(0);
 	assert_true(reaper_is_over(r));
-	assert_ptr_not_equal(session(0), r); /* who knows whether it is the same */
+	assert_ptr_not_equal(session(0), r); /* it may be another process */
 	reaper_add(r, of(3, 0));
 	reaper_put(r);
 	assert_int_equal(n_asked, 1);

@@ -34,13 +34,13 @@ TEST(without_rigs_there_is_one_shard)
 	expect(RIG("a", ""), 1, "0");
 }
 
-TEST(rigs_that_keep_to_their_prefix_are_apart)
+TEST(rigs_whose_bridges_use_only_their_prefix_have_own_shards)
 {
 	expect(RIG("a", BRIDGE("x", "\"*\"")) "," RIG("b", BRIDGE("y", "\"*\"") "," BRIDGE("z", "\"imu\"")), 2, "01");
 	expect(RIG("a", "") "," RIG("b", BRIDGE("y", "\"*\"")) "," RIG("c", BRIDGE("z", "\"*\"")), 2, "001");
 }
 
-TEST(rigs_whose_bridges_share_a_channel_are_one)
+TEST(rigs_whose_bridges_share_a_channel_share_a_shard)
 {
 	expect(RIG("a", BRIDGE("x", "\"*\"")) "," RIG("b", BRIDGE("y", "\"/a/imu\"")), 1, "00");
 	expect(RIG("a", BRIDGE("x", "\"/tf\"")) "," RIG("b", BRIDGE("y", "\"/tf\", \"*\"")), 1, "00");
@@ -52,7 +52,7 @@ TEST(rigs_whose_bridges_share_a_channel_are_one)
 	       2, "0111");
 }
 
-TEST(time_and_exclusions_join_nothing)
+TEST(the_clock_and_exclusions_join_no_rigs)
 {
 	expect(RIG("a", BRIDGE("x", "\"*\", \"/clock\"")) "," RIG("b", BRIDGE("y", "\"*\", \"/clock\"")), 2, "01");
 	expect(RIG("a", BRIDGE("x", "\"*\", \"!/b/imu\"")) "," RIG("b", BRIDGE("y", "\"*\"")), 2, "01");

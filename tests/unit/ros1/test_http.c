@@ -28,7 +28,7 @@ static void refused(const char *text, enum http_kind kind, int r)
 		fail_msg("%s: not %d: %s", text, r, why);
 }
 
-TEST(requests_and_responses_are_found)
+TEST(requests_and_responses_are_parsed)
 {
 	struct http_message m =
 		whole("POST /RPC2 HTTP/1.1\r\nHost: a:1\r\ncontent-LENGTH:  3 \r\n\r\nabc", HTTP_REQUEST);
@@ -44,7 +44,7 @@ TEST(requests_and_responses_are_found)
 	assert_int_equal(m.status, 200);
 }
 
-TEST(what_follows_is_left)
+TEST(bytes_after_a_message_are_left)
 {
 	static const char two[] = "HTTP/1.1 200 OK\r\nContent-length: 2\r\n\r\nhiHTTP";
 	struct http_message m;
@@ -53,7 +53,7 @@ TEST(what_follows_is_left)
 	assert_int_equal(m.total, strlen(two) - 4);
 }
 
-TEST(what_is_no_such_message_is_refused)
+TEST(invalid_messages_are_refused)
 {
 	char big[HTTP_HEAD_MAX + 64];
 	struct http_message m;
@@ -75,7 +75,7 @@ TEST(what_is_no_such_message_is_refused)
 	assert_int_equal(http_parse("\xab\x01\x00\x00", 4, HTTP_REQUEST, &m, why, sizeof(why)), -EPROTO);
 }
 
-TEST(heads_are_read_again)
+TEST(written_heads_read_back)
 {
 	struct http_message m;
 	char text[512];
@@ -89,7 +89,7 @@ TEST(heads_are_read_again)
 	assert_int_equal(http_response_head(text, 20, 200, true, 0), -EMSGSIZE);
 }
 
-TEST(uris_are_taken_apart)
+TEST(uris_are_parsed)
 {
 	static const char *const bad[] = { "",
 					   "localhost:11311",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The node and its master in virtual time: a master that hangs, lies or comes late costs seconds there, and none here. The master is
- * a socket of this thread; the host only takes notes.
+ * The node and its master in virtual time: a master that hangs, sends false data or answers late costs the node
+ * seconds, but none of wall time. The master is a socket of this thread; the host only records calls.
  */
 #include "ros1.h"
 #include "support/test.h"
@@ -111,7 +111,7 @@ static struct {
 	pthread_t loop; /* this test's thread, too */
 	atomic_int n_slow;
 	atomic_bool on_loop; /* a name was looked up there */
-	atomic_bool open;    /* what looks up "slow" goes on */
+	atomic_bool open;    /* the lookup of "slow" continues */
 } names;
 
 /* "slow" is a name whose server does not answer, "master" one of this machine. */
@@ -300,7 +300,7 @@ TEST_WITH(a_master_that_hangs_is_named, set_up, tear_down)
 	make_contact();
 }
 
-TEST_WITH(a_master_that_lies_is_named, set_up, tear_down)
+TEST_WITH(a_master_with_invalid_answers_is_named, set_up, tear_down)
 {
 	static const char number[] = "<?xml version=\"1.0\"?><methodResponse><params><param><value><int>7</int></value>"
 				     "</param></params></methodResponse>";
@@ -316,7 +316,7 @@ TEST_WITH(a_master_that_lies_is_named, set_up, tear_down)
 }
 
 /* Half an answer, byte by byte: the time is that of the whole call. */
-TEST_WITH(a_master_that_drips_is_given_up, set_up, tear_down)
+TEST_WITH(a_master_that_answers_too_slowly_is_abandoned, set_up, tear_down)
 {
 	int fd = next_call("getPid");
 
@@ -330,8 +330,8 @@ TEST_WITH(a_master_that_drips_is_given_up, set_up, tear_down)
 	close(fd);
 }
 
-/* It looks each second; who is forgotten registers again, who is replaced ends. */
-TEST_WITH(it_looks_whether_it_is_known, set_up, tear_down)
+/* The node checks each second; a node that the master has forgotten registers again, one that was replaced ends. */
+TEST_WITH(the_node_checks_its_registration_each_second, set_up, tear_down)
 {
 	make_contact();
 	run(900 * MS);
@@ -351,8 +351,10 @@ TEST_WITH(it_looks_whether_it_is_known, set_up, tear_down)
 	assert_int_equal(accept(door, NULL, NULL), -1); /* it stays so */
 }
 
-/* One that is gone for long is no end: what is registered then is put right when it is back. */
-TEST_WITH(a_master_may_be_away, set_up, tear_down)
+/*
+ * A master that is unreachable for long does not end the node: registrations made meanwhile are sent when it is back.
+ */
+TEST_WITH(a_master_may_be_unreachable_for_a_while, set_up, tear_down)
 {
 	make_contact();
 	run(S);
@@ -366,8 +368,8 @@ TEST_WITH(a_master_may_be_away, set_up, tear_down)
 	answer(next_call("registerService"), 1, "");
 }
 
-/* A farewell has a second, whatever the master does. */
-TEST_WITH(a_farewell_is_short, set_up, tear_down)
+/* Unregistering has one second, whatever the master does. */
+TEST_WITH(unregistering_takes_one_second_at_most, set_up, tear_down)
 {
 	int fd;
 
@@ -382,7 +384,7 @@ TEST_WITH(a_farewell_is_short, set_up, tear_down)
 }
 
 /* Names are taken back where they are registered. */
-TEST_WITH(another_master_comes_after_the_farewell, set_up, tear_down)
+TEST_WITH(another_master_is_contacted_after_unregistering, set_up, tear_down)
 {
 	unsigned port;
 	int old = door, next = open_door(&port);
@@ -409,7 +411,7 @@ static void ask_lamp(void)
 	call.fn(call.user, &q, sizeof(q), (struct sim_pending *)(void *)&call);
 }
 
-/* The master says where it is; the connection that comes there, welcomed and asked. */
+/* The master gives the provider's address; returns the connection made to it, welcomed and with the request. */
 static int lamp(int lamp_door, unsigned port)
 {
 	struct tcpros_writer w = { .data = NULL };
@@ -439,8 +441,8 @@ static void expect_lit(int fd, int n)
 	assert_int_equal(call.result, 0);
 }
 
-/* The loop has seen that the connection has ended, but has not said so, when the next request comes. */
-TEST_WITH(a_connection_ends_as_a_request_comes, set_up, tear_down)
+/* The loop has seen that the connection has ended, but has not reported it, when the next request arrives. */
+TEST_WITH(a_connection_may_end_as_a_request_arrives, set_up, tear_down)
 {
 	unsigned port;
 	int lamp_door = open_door(&port), fd;
@@ -469,8 +471,11 @@ static void want_chatter(void)
 	assert_int_equal(master_want(b, MASTER_SUBSCRIBES, "/chatter", "std_msgs/String"), 0);
 }
 
-/* Its publishers come with the answer to a registration: who wants it again, while the master is busy, has none of them left. */
-TEST_WITH(who_wants_a_topic_again_learns_its_publishers, set_up, tear_down)
+/*
+ * Its publishers are in the answer to a registration: a topic that is subscribed again while the master is busy has
+ * none of them left.
+ */
+TEST_WITH(a_topic_subscribed_again_gets_its_publishers, set_up, tear_down)
 {
 	int fd;
 
@@ -495,7 +500,7 @@ TEST_WITH(who_wants_a_topic_again_learns_its_publishers, set_up, tear_down)
 	assert_int_equal(accept(door, NULL, NULL), -1);
 }
 
-TEST_WITH(strangers_do_not_fill_the_log, set_up, tear_down)
+TEST_WITH(refused_peers_do_not_fill_the_log, set_up, tear_down)
 {
 	for (int i = 0; i < 4; i++)
 		node_refuses(b, "stranger %d", i);
@@ -557,7 +562,7 @@ static void move_master(void)
 }
 
 /* The names of a publisher and of a service are still being looked up when the master's is. */
-TEST_WITH(a_slow_name_does_not_hold_up_the_master, set_up, tear_down)
+TEST_WITH(a_slow_name_lookup_does_not_delay_the_master, set_up, tear_down)
 {
 	make_contact();
 	look_up_slow_publisher();

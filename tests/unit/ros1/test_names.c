@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names as ROS 1 resolves them: what is expected is what rospy.resolve_name() answers, and roscpp where it does not ("~/a"). */
+/*
+ * Names as ROS 1 resolves them: expected values are the answers of rospy.resolve_name(), and of roscpp where rospy
+ * fails ("~/a").
+ */
 #include "support/test.h"
 
 #include <errno.h>
@@ -40,7 +43,7 @@ TEST(names_are_global_relative_or_private)
 	expect("~camera", "/simd/camera");
 }
 
-TEST(names_are_remapped_once_and_as_they_are_resolved)
+TEST(names_are_remapped_once_as_they_are_resolved)
 {
 	assert_int_equal(init("[\"camera:=/front\", \"/imu:=~imu\", \"/front:=/back\", \"~a:=b\"]"), 0);
 	expect("camera", "/front");
@@ -53,7 +56,7 @@ TEST(names_are_remapped_once_and_as_they_are_resolved)
 	expect("/rig/simd/a/b", "/rig/simd/a/b"); /* a whole name, not its beginning */
 }
 
-TEST(the_node_is_renamed)
+TEST(the_node_can_be_renamed)
 {
 	assert_int_equal(init("[\"~a:=b\", \"__name:=car\", \"__ns:=/one/two\"]"), 0);
 	assert_string_equal(n.node, "/one/two/car");
@@ -71,7 +74,7 @@ static void refused(const char *list, const char *sentence)
 		fail_msg("\"%s\" does not say \"%s\"", why, sentence);
 }
 
-TEST(wrong_ones_are_named)
+TEST(invalid_names_and_remappings_are_named)
 {
 	char ret[NAMES_LEN + 1], longest[300], list[400];
 

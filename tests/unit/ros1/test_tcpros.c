@@ -14,7 +14,7 @@ static int parse(const void *data, size_t n)
 	return tcpros_parse(data, n, 1000, &h, why, sizeof(why));
 }
 
-TEST(it_is_read_as_it_was_written)
+TEST(a_written_header_reads_back)
 {
 	struct tcpros_writer w = { .data = NULL };
 	char text[64];
@@ -40,7 +40,7 @@ TEST(it_is_read_as_it_was_written)
 	tcpros_writer_finish(&w);
 }
 
-TEST(the_bytes_are_those_of_ros)
+TEST(a_header_has_the_bytes_of_ros)
 {
 	static const uint8_t expected[] = { 11, 0, 0, 0, 7, 0, 0, 0, 't', 'y', 'p', 'e', '=', 'a', 'b' };
 	struct tcpros_writer w = { .data = NULL };
@@ -52,7 +52,7 @@ TEST(the_bytes_are_those_of_ros)
 	tcpros_writer_finish(&w);
 }
 
-TEST(what_is_none_is_refused)
+TEST(an_invalid_header_is_refused)
 {
 	static const uint8_t too_long[] = { 0xe9, 3, 0, 0 }, beyond[] = { 6, 0, 0, 0, 3, 0, 0, 0, 'a', '=' },
 			     no_equals[] = { 5, 0, 0, 0, 1, 0, 0, 0, 'a' }, rest[] = { 2, 0, 0, 0, 1, 0 };
@@ -72,7 +72,7 @@ TEST(what_is_none_is_refused)
 	assert_int_equal(parse(many, sizeof(many)), -EBADMSG);
 }
 
-TEST(an_empty_header_is_one)
+TEST(an_empty_header_is_valid)
 {
 	struct tcpros_writer w = { .data = NULL };
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* XML-RPC: what is written is read again, what others write is read, and what is malformed or too large is refused with its reason. */
+/*
+ * XML-RPC: written values are read again, those of other implementations are read, and malformed or too large ones are
+ * refused with the reason.
+ */
 #include "support/test.h"
 
 #include <errno.h>
@@ -26,7 +29,7 @@ static void refused(const char *text, int r, const char *reason)
 		fail_msg("%s: \"%s\" does not say \"%s\"", text, why, reason);
 }
 
-TEST(a_call_is_read_as_it_was_written)
+TEST(a_written_call_reads_back)
 {
 	struct xmlrpc_writer w = { .text = NULL };
 	struct xmlrpc_doc *d;
@@ -61,7 +64,7 @@ TEST(a_call_is_read_as_it_was_written)
 	xmlrpc_writer_finish(&w);
 }
 
-TEST(responses_of_others_are_read)
+TEST(responses_of_other_implementations_are_read)
 {
 	/* as Python's and roscpp's write them: line breaks, a text without its element, both names of an integer */
 	struct xmlrpc_doc *d =
@@ -90,7 +93,7 @@ TEST(responses_of_others_are_read)
 	xmlrpc_free(d);
 }
 
-TEST(a_fault_is_one)
+TEST(a_fault_is_recognised)
 {
 	struct xmlrpc_writer w = { .text = NULL };
 	struct xmlrpc_doc *d;
@@ -103,7 +106,7 @@ TEST(a_fault_is_one)
 	xmlrpc_writer_finish(&w);
 }
 
-TEST(what_is_malformed_is_refused)
+TEST(malformed_documents_are_refused)
 {
 	refused("", -EBADMSG, "no element");
 	refused("<methodCall><params></params></methodCall>", -EBADMSG, "without a method");
@@ -123,7 +126,7 @@ TEST(what_is_malformed_is_refused)
 	refused("<!DOCTYPE a [<!ENTITY b \"cccc\">]><methodResponse>&b;</methodResponse>", -EBADMSG, "document type");
 }
 
-TEST(bounds_hold)
+TEST(bounds_are_enforced)
 {
 	struct xmlrpc_writer w = { .text = NULL };
 	struct xmlrpc_doc *d;

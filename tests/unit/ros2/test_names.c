@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that ROS allows, and what is made of those that it does not. */
+/* Names that ROS allows, and the names made from those that it does not. */
 #include "support/test.h"
 
 #include <string.h>
 
 #include "topic_options.h"
 
-TEST(allowed_names_stay)
+TEST(allowed_names_are_kept)
 {
 	static const char *const good[] = { "/a", "/a/b_2", "/_x", "/A9" }, *const bad[] = { "",    "/",    "a",
 											     "/0",  "/a/0", "/a//b",
@@ -49,7 +49,7 @@ TEST(automatic_names_are_made)
 	}
 }
 
-TEST(hopeless_names_are_refused)
+TEST(names_that_cannot_be_converted_are_refused)
 {
 	char name[TOPIC_NAME_MAX + 1], many[2 * TOPIC_NAME_MAX];
 

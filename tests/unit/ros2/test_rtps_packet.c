@@ -84,7 +84,7 @@ static int setup(void **state)
 
 /* ---- parameters ---- */
 
-TEST_WITH(an_identity_is_read, setup, NULL)
+TEST_WITH(a_sample_identity_is_read, setup, NULL)
 {
 	static const uint8_t want[RTPS_QOS_SIZE] = { 0x0f, 0x80, 24, 0,  1,  2, 3, 4, 5, 6, 7, 8,  9,  10,   11,
 						     12,   13,   14, 15, 16, 2, 0, 0, 0, 3, 0, 0,  0,  0x83, 0,
@@ -99,7 +99,7 @@ TEST_WITH(an_identity_is_read, setup, NULL)
 	assert_false(rtps_qos_read(qos + 56, 4, true, &id)); /* a list of nothing */
 }
 
-TEST_WITH(big_endian_is_read, setup, NULL)
+TEST_WITH(a_big_endian_identity_is_read, setup, NULL)
 {
 	static const uint8_t list[] = { 0,  0x83, 0,  24, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
 					13, 14,   15, 16, 0, 0, 0, 1, 0, 0, 0, 9, 0, 1,  0,  0 };
@@ -131,7 +131,7 @@ TEST_WITH(malformed_lists_are_refused, setup, NULL)
 
 /* ---- packets that go out ---- */
 
-TEST_WITH(a_reply_gets_its_identity, setup, NULL)
+TEST_WITH(a_reply_gets_its_related_identity, setup, NULL)
 {
 	uint8_t head[36], payload[8] = "payload";
 	struct iovec iov[] = { { header, 20 }, { head, 36 }, { payload, 8 } };
@@ -151,13 +151,13 @@ TEST_WITH(a_reply_gets_its_identity, setup, NULL)
 	assert_int_equal(head[13], 5); /* Cyclone's own stays as it is: it may be sent again */
 }
 
-TEST_WITH(others_pass, setup, NULL)
+TEST_WITH(packets_of_other_writers_pass_unchanged, setup, NULL)
 {
 	uint8_t head[24], payload[8] = "payload";
 	struct iovec iov[] = { { header, 20 }, { head, 24 }, { payload, 8 } };
 
 	make_data(head, OURS + 1, 8);
-	assert_int_equal(rtps_packet_send(&insert, 3, iov), 1); /* what send() says */
+	assert_int_equal(rtps_packet_send(&insert, 3, iov), 1); /* the return value of send() */
 	assert_int_equal(sent_len[0], 52);
 	make_data(head, OURS, 4); /* the payload is another one than it says */
 	assert_int_equal(rtps_packet_send(&insert, 3, iov), 1);
@@ -166,8 +166,8 @@ TEST_WITH(others_pass, setup, NULL)
 	assert_int_equal(rtps_packet_send(&insert, 1, iov), 1);
 }
 
-/* Whose it is says the last INFO_SRC. */
-TEST_WITH(of_another_participant, setup, NULL)
+/* The last INFO_SRC says whose packet it is. */
+TEST_WITH(packets_of_another_participant_pass_unchanged, setup, NULL)
 {
 	uint8_t head[48] = { 0x0c, 1, 20, 0 }, payload[8] = "payload";
 	struct iovec iov[] = { { header, 20 }, { head, 48 }, { payload, 8 } };
@@ -178,7 +178,7 @@ TEST_WITH(of_another_participant, setup, NULL)
 }
 
 /* A key hash is there already: ours comes before it, and its sentinel stays the last. */
-TEST_WITH(beside_other_parameters, setup, NULL)
+TEST_WITH(the_identity_is_added_beside_other_parameters, setup, NULL)
 {
 	uint8_t head[48], payload[8] = "payload";
 	struct iovec iov[] = { { header, 20 }, { head, 48 }, { payload, 8 } };
@@ -215,8 +215,8 @@ TEST_WITH(each_fragment_is_seen, setup, NULL)
 	assert_int_equal(last_offset, 2000);
 }
 
-/* What no longer fits into a datagram goes out as several, each with sender, receiver and time of the first. */
-TEST_WITH(a_packet_that_grows_too_long, setup, NULL)
+/* A packet that no longer fits into a datagram is sent as several, each with sender, receiver and time of the first. */
+TEST_WITH(a_packet_that_becomes_too_long_is_split, setup, NULL)
 {
 	static uint8_t data[1000], dst[16] = { 0x0e, 1, 12, 0, 'D' };
 	const struct rtps_insert small = { qos_of, on_send, NULL, 2500 };
@@ -238,7 +238,7 @@ TEST_WITH(a_packet_that_grows_too_long, setup, NULL)
 	assert_int_equal(sent[1][48], 0x15);
 }
 
-TEST_WITH(a_socket_that_fails, setup, NULL)
+TEST_WITH(a_failing_socket_is_reported, setup, NULL)
 {
 	const struct rtps_insert failing = { qos_of, on_send, &n_sent, RTPS_PACKET_SIZE };
 	uint8_t head[24], payload[8] = "payload";
@@ -272,7 +272,7 @@ static size_t make_heartbeat(uint8_t *out, uint16_t vendor, uint8_t reader, uint
 	return 52;
 }
 
-TEST_WITH(a_first_heartbeat_is_an_empty_one, setup, NULL)
+TEST_WITH(a_first_heartbeat_is_preceded_by_an_empty_one, setup, NULL)
 {
 	uint8_t p[200], was[52];
 	size_t n = make_heartbeat(p, RTPS_VENDOR_EPROSIMA, 4, 3, 8);

@@ -73,7 +73,7 @@ static char *next(size_t piece)
 	return NULL;
 }
 
-TEST_WITH(whole, set_up, tear_down)
+TEST_WITH(a_message_is_sent_in_one_piece, set_up, tear_down)
 {
 	char *text = text_of(100), *all;
 
@@ -109,7 +109,7 @@ static size_t join(size_t piece, char *whole)
 	return parts;
 }
 
-TEST_WITH(in_fragments, set_up, tear_down)
+TEST_WITH(a_message_is_sent_in_fragments, set_up, tear_down)
 {
 	char *text = text_of(1000), *whole;
 	json_t *j;

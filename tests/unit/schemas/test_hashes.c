@@ -28,7 +28,7 @@ static const struct sim_type *find(const char *name)
 	return sim_type_builtin(name);
 }
 
-TEST(hashes_are_the_golden_ones)
+TEST(hashes_match_the_golden_file)
 {
 	FILE *f = fopen(GOLDEN, "re");
 	char name[128];
@@ -53,7 +53,7 @@ TEST(hashes_are_the_golden_ones)
 	assert_int_equal(n, known + 1);
 }
 
-TEST(hash_is_of_the_table)
+TEST(each_hash_matches_its_table)
 {
 	for (const struct sim_type *const *t = sim_type_builtins(); *t; t++) {
 		if (typedesc_hash(*t) != (*t)->hash)
@@ -73,7 +73,7 @@ static uint64_t hash_of(const char *name, const struct sim_field *f, const struc
 	return typedesc_hash(&t);
 }
 
-TEST(a_hash_covers_what_matters)
+TEST(a_hash_covers_the_relevant_parts)
 {
 	const struct sim_field a = { .name = "x", .kind = SIM_KIND_UINT8, .unit = "m", .comment = "[m] c", .offset = 0 };
 	const struct sim_constant k = { .name = "K", .kind = SIM_KIND_UINT8, .value = "1" };
@@ -102,7 +102,7 @@ TEST(a_hash_covers_what_matters)
 	assert_true(hash_of("p/T", &a, &c) != h);
 }
 
-TEST(nested_types_count)
+TEST(a_hash_covers_nested_types)
 {
 	struct sim_type in = { .name = "p/In", .hash = 1 };
 	const struct sim_field f = { .name = "x", .kind = SIM_KIND_MESSAGE, .type = &in };

@@ -13,7 +13,7 @@
 
 static _Alignas(64) uint8_t buf[65536];
 
-TEST(table_is_the_layout)
+TEST(the_table_matches_the_struct_layout)
 {
 	const struct sim_type *t = &probe_Every_type;
 	uint32_t end = 0;
@@ -60,7 +60,7 @@ TEST(constants_keep_their_values)
 	assert_int_equal(SIM_VEHICLE_CONTROL_HAS_JERK, 16384);
 }
 
-TEST(every_type_is_sound)
+TEST(every_type_is_valid)
 {
 	unsigned n = 0;
 
@@ -78,7 +78,7 @@ TEST(every_type_is_sound)
 	assert_null(sim_type_builtin(NULL));
 }
 
-TEST(build_and_read)
+TEST(a_built_message_reads_back)
 {
 	static _Alignas(64) uint8_t copy[sizeof(buf)];
 	struct sim_builder b;
@@ -125,7 +125,7 @@ TEST(build_and_read)
 }
 
 /* The body is the outer type's: what an element's setter wrote there without being told which element would be another field. */
-TEST(a_nested_types_setter_is_no_setter_of_the_body)
+TEST(a_setter_of_a_nested_type_cannot_write_the_body)
 {
 	struct sim_builder b;
 	struct probe_Every *m = probe_Every_init(buf, sizeof(buf), &b);
@@ -146,7 +146,7 @@ TEST(a_nested_types_setter_is_no_setter_of_the_body)
 	assert_int_equal(probe_Leaf_name_set(&b, "abc"), -ENOBUFS);
 }
 
-TEST(what_does_not_fit)
+TEST(building_fails_when_the_buffer_is_too_small)
 {
 	struct sim_builder b;
 	struct probe_Every *m;
@@ -174,7 +174,7 @@ TEST(what_does_not_fit)
 	assert_null(probe_Every_from(buf + 1, 4096));
 }
 
-TEST(sizes_suffice)
+TEST(computed_sizes_are_sufficient)
 {
 	struct sim_builder b;
 
@@ -194,7 +194,7 @@ TEST(sizes_suffice)
 	}
 }
 
-TEST(a_type_of_ones_own_is_laid_out)
+TEST(a_user_defined_type_has_its_layout)
 {
 	struct sim_builder b;
 	struct example_FloatArray *m = example_FloatArray_init(buf, example_FloatArray_size(100), &b);
@@ -286,7 +286,7 @@ TEST(overlapping_spans_are_refused)
 
 /* ---- the default point cloud ---- */
 
-TEST(a_point_cloud_is_laid_out)
+TEST(a_point_cloud_has_its_layout)
 {
 	struct sim_builder b;
 	struct sim_Point *p = sim_point_cloud_begin(buf, sim_point_cloud_size(100), 100, &b);

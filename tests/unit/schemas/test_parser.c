@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parser of .msg definitions: what it makes of good ones, and where it stops in bad ones. */
+/* The parser of .msg definitions: its result for valid ones, and the position of errors in invalid ones. */
 #include "support/test.h"
 
 #include <errno.h>

@@ -121,14 +121,14 @@ static void expect_hash(const struct ros_type *const *known, const char *name, c
 	ros_text_destroy(made);
 }
 
-TEST(ros1_sums_are_the_published_ones)
+TEST(ros1_md5_sums_match_the_published_ones)
 {
 	for (size_t i = 0; i < sizeof(md5_sums) / sizeof(md5_sums[0]); i++)
 		expect_hash(ros1_types, md5_sums[i].name, md5_sums[i].hash);
 	assert_string_equal(ros_type_find(ros1_types, "rmw_dds_common/NodeEntitiesInfo")->hash, "");
 }
 
-TEST(ros1_services_too)
+TEST(ros1_service_md5_sums_match_the_published_ones)
 {
 	unsigned seen = 0;
 
@@ -172,7 +172,7 @@ TEST(names_are_found_in_both_forms)
 	assert_string_equal(dds, "std_srvs::srv::dds_::Trigger_Request_");
 }
 
-TEST(texts_hold_all_that_is_nested)
+TEST(definitions_include_all_nested_types)
 {
 	const char *ros1 = ros_type_find(ros1_types, "geometry_msgs/PoseStamped")->definition;
 	const char *ros2 = ros_type_find(ros2_types, "geometry_msgs/PoseStamped")->definition;

@@ -74,17 +74,17 @@ static void compare(const char *command, const struct ros_type *const *known)
 	assert_int_equal(pclose(f), 0);
 }
 
-TEST(md5_sums_are_those_of_genmsg)
+TEST(md5_sums_match_genmsg)
 {
 	compare(SCRIPT "md5", ros1_types);
 }
 
-TEST(type_hashes_are_those_of_the_rep)
+TEST(type_hashes_match_the_rep)
 {
 	compare(SCRIPT "rihs", ros2_types);
 }
 
-TEST(the_readme_counts_them)
+TEST(the_readme_has_their_number)
 {
 	assert_int_equal(system(SCRIPT "readme"), 0);
 }
@@ -119,7 +119,7 @@ TEST(the_readme_names_their_releases)
 	assert_null(ros_release_of(""));
 }
 
-TEST(each_is_of_a_release)
+TEST(each_type_belongs_to_a_release)
 {
 	for (int k = 0; k < 2; k++) {
 		const struct ros_type *const *known = k ? ros2_types : ros1_types;
@@ -135,7 +135,7 @@ TEST(each_is_of_a_release)
 
 static const struct ros_type *const *const tables[] = { ros1_types, ros2_types };
 
-TEST(each_is_found_by_its_name)
+TEST(each_type_is_found_by_name)
 {
 	for (int k = 0; k < 2; k++) {
 		struct ros_definition d, found;
@@ -158,7 +158,7 @@ TEST(each_is_found_by_its_name)
 	}
 }
 
-TEST(what_there_is_not_is_not_found)
+TEST(unknown_names_are_not_found)
 {
 	static const char *const names[] = { "",
 					     "/",

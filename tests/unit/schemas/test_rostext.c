@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ROS types made at run time: from the texts of those that rosgen made during the build the same must come out again, and
- * every type of ours has a message of its own. What is no definition is refused with a sentence.
+ * ROS types made at run time: from the texts of those that rosgen made during the build the same types result, and
+ * every type of ours has a message of its own. Invalid definitions are refused with an error text.
  */
 
 #include "tests/support/test.h"
@@ -51,8 +51,8 @@ static void again(const struct ros_type *want, const char *text, const struct ro
 	ros_text_destroy(t);
 }
 
-/* With all that is nested in the text, and with what is known from elsewhere. */
-TEST(what_rosgen_made_comes_out_again)
+/* With all nested definitions in the text, and with definitions known from elsewhere. */
+TEST(the_definitions_of_rosgen_are_reproduced)
 {
 	const struct ros_type *const *tables[] = { ros1_types, ros2_types };
 	unsigned n = 0;
@@ -128,7 +128,7 @@ static void check_generic(const struct sim_type *t)
 	}
 }
 
-TEST(every_type_of_ours_has_a_message)
+TEST(every_type_has_a_ros_message)
 {
 	for (const struct sim_type *const *t = sim_type_builtins(); *t; t++) {
 		check_generic(*t);
@@ -137,7 +137,7 @@ TEST(every_type_of_ours_has_a_message)
 	check_generic(&probe_Every_type);
 }
 
-TEST(of_the_comment_of_a_type_the_first_line_is_for_people)
+TEST(only_the_first_line_of_a_type_comment_is_shown)
 {
 	struct sim_type t = probe_Every_type;
 	char *text;
@@ -149,7 +149,7 @@ TEST(of_the_comment_of_a_type_the_first_line_is_for_people)
 	free(text);
 }
 
-TEST(the_text_is_for_people_too)
+TEST(the_text_is_readable)
 {
 	char *text = ros_generic_text(&probe_Every_type, ROS_GENERIC_ROS2);
 
@@ -175,7 +175,7 @@ TEST(the_text_is_for_people_too)
 	free(text);
 }
 
-TEST(odd_names_are_told)
+TEST(names_that_ros_does_not_allow_are_reported)
 {
 	static const struct {
 		const char *type, *field, *odd;
@@ -197,7 +197,7 @@ TEST(odd_names_are_told)
 	}
 }
 
-TEST(names_have_two_or_three_words)
+TEST(type_names_have_two_or_three_parts)
 {
 	char out[SIM_TYPE_NAME_MAX + 1];
 	char longest[SIM_TYPE_NAME_MAX + 8];
@@ -216,7 +216,7 @@ TEST(names_have_two_or_three_words)
 	assert_int_equal(ros_generic_sim_name(longest, out), -EINVAL);
 }
 
-/* ---- what is refused ---- */
+/* ---- refused definitions ---- */
 
 static void refused(const char *name, const char *text, const struct ros_type *const *known, int want, const char *word)
 {
@@ -267,7 +267,7 @@ static void half_of(const struct ros_service *s, const struct sim_service_type *
 	free(text);
 }
 
-TEST(halves_of_services)
+TEST(the_request_and_response_of_a_service_have_their_text)
 {
 	unsigned n = 0;
 
@@ -281,7 +281,7 @@ TEST(halves_of_services)
 	assert_int_equal(n, 3);
 }
 
-/* What is in a type, as "type name; " of each of its fields. */
+/* The fields of a type, as "type name; " each. */
 static const char *fields_of(const struct ros_type *t)
 {
 	static char all[500];
@@ -324,7 +324,7 @@ TEST(the_text_of_a_service_defines_its_messages)
 	refused("a/B_Event", "int8 a\n---\nint8[ b\n", ros2_types, -EINVAL, "a/B_Response:");
 }
 
-/* The same of a .action file, of which ROS makes ten messages. */
+/* The same for a .action file, of which ROS makes ten messages. */
 TEST(the_text_of_an_action_defines_its_messages)
 {
 	static const char text[] = "int32 order\n---\nint32[] sequence\n---\na/C partial\n=====\nMSG: a/C\nint8 d\n",
@@ -383,7 +383,7 @@ TEST(a_string_of_ros_1_has_no_quotes_and_no_comment)
 	}
 }
 
-TEST(forms_of_ros_are_taken)
+TEST(all_syntax_forms_of_ros_are_accepted)
 {
 	struct ros_text *t;
 

@@ -84,7 +84,7 @@ TEST(usage_errors_exit_with_two)
 	expect("-o", 2, "--outdir needs a value");
 }
 
-TEST(what_is_wrong_with_a_file_is_named)
+TEST(invalid_files_are_named)
 {
 	put("A.txt", "int8 a\n");
 	put("A.msg", "int8 a\n");
@@ -104,7 +104,7 @@ TEST(what_is_wrong_with_a_file_is_named)
 	expect("-p p --hash $(for i in $(seq 500); do echo A.msg; done)", 0, "p/A ");
 }
 
-TEST(types_come_from_other_packages)
+TEST(types_of_other_packages_are_found)
 {
 	folder("one"), folder("one/msg"), folder("two"), folder("flat"), folder("tree"), folder("tree/three");
 	put("one/msg/A.msg", "A2 a\ntwo/B b\nthree/C c\n");
@@ -118,12 +118,12 @@ TEST(types_come_from_other_packages)
 	assert_false(there("o2"));
 	expect("-I two=flat -I tree -o o2 one/msg/A.msg", 0, "");
 	assert_true(there("o2/one/msg/A.h"));
-	assert_false(there("o2/one/msg/A2.h")); /* only what was asked for */
+	assert_false(there("o2/one/msg/A2.h")); /* only the requested one */
 	expect("-I two=flat -I tree --hash one/msg/A.msg", 0, "one/A ");
 }
 
 /* A service: two halves in one header, nested types of its package beside it or in msg/. */
-TEST(a_service_is_two_halves_in_one_header)
+TEST(a_service_becomes_request_and_response_in_one_header)
 {
 	folder("svc"), folder("svc/srv"), folder("svc/msg");
 	put("svc/msg/Point.msg", "float64 x\n");
@@ -208,7 +208,7 @@ TEST(bad_definitions_are_named_with_their_line)
 }
 
 /* Every file is tried, each with its own line. */
-TEST(several_errors_are_told_at_once)
+TEST(several_errors_are_reported_at_once)
 {
 	put("X1.msg", "flo@t x\n");
 	put("X2.msg", "int8 a\nint8 a\n");
@@ -217,7 +217,7 @@ TEST(several_errors_are_told_at_once)
 	assert_non_null(strstr(output, "X2.msg:2: "));
 }
 
-TEST(strict_wants_a_unit_in_each_comment)
+TEST(strict_requires_a_unit_in_each_comment)
 {
 	put("S.msg", "int8 a # [m] fine\nint8 b # no unit\n");
 	expect("-s -p p -o s S.msg", 1, "S.msg:2: the comment of 'b' does not begin with its unit");
@@ -227,7 +227,7 @@ TEST(strict_wants_a_unit_in_each_comment)
 	expect("-s -p p -o s S.msg", 0, "");
 }
 
-TEST(unchanged_files_stay)
+TEST(unchanged_files_are_not_rewritten)
 {
 	char path[512];
 	struct stat before, after;

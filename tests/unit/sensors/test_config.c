@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file of sensors: what it may say, and sentences about what it may not. */
+/* The file of sensors: valid settings, and error texts for invalid ones. */
 #include "tests/support/test.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static int load(const char *text, struct sensors_config *ret)
 	return r;
 }
 
-TEST(a_kind_has_its_defaults)
+TEST(each_sensor_kind_has_its_defaults)
 {
 	struct sensors_config c;
 
@@ -79,7 +79,7 @@ static void refused(const char *sensor, const char *words)
 	sensors_config_free(&c);
 }
 
-TEST(wrong_files_are_sentences)
+TEST(invalid_files_are_reported)
 {
 	struct sensors_config c;
 

@@ -39,7 +39,7 @@ TEST(an_echo_comes_from_the_nearest_surface)
 	m.buildings = &walls; /* 8 m ahead of base_link, so 4.5 m of the sensor */
 	near_within(distance(&u, &m), 4.5, 1e-6);
 	unit_finish(&u);
-	c.yaw_deg = 45; /* what is nearest of the wall is at the edge of the view, 15 degrees off the wall's normal */
+	c.yaw_deg = 45; /* the nearest point of the wall is at the edge of the view, 15 degrees off the wall's normal */
 	assert_int_equal(unit_init(&u, &c), 0);
 	near_within(distance(&u, &m), 4.5 / cos(M_PI / 12), 1e-6);
 	unit_finish(&u);
@@ -74,7 +74,7 @@ TEST(echoes_have_noise)
 	unit_finish(&u);
 }
 
-TEST(ground_truth_is_what_is_in_view)
+TEST(ground_truth_has_the_objects_in_view)
 {
 	const struct thing t[] = { { "Car", 12, 0, 0, 0 }, { "Pedestrian", 22, 0, 0, 0 }, { "Bus", 2, 15, 1, 2 } };
 	struct sensor_config c = { .kind = SENSOR_OBJECTS,
@@ -177,7 +177,7 @@ static int8_t cell(double x, double y)
 	return c[row * g->width + col];
 }
 
-TEST(a_grid_lies_along_the_map)
+TEST(a_grid_is_aligned_with_the_map)
 {
 	/* ahead, which is north: in the map from (99, 59) to (101, 61) */
 	const struct thing t[] = { { "Car", 10, 0, 0, 0 } };
@@ -206,7 +206,7 @@ TEST(a_grid_lies_along_the_map)
 	unit_finish(&u);
 }
 
-TEST(a_frame_is_where_it_is_mounted)
+TEST(a_frame_is_at_its_mounting_position)
 {
 	struct sensor_config c = { .kind = SENSOR_ULTRASONIC,
 				   .x = 1,

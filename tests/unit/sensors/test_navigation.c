@@ -37,8 +37,8 @@ TEST(without_noise_a_fix_is_exact)
 	assert_int_equal(ins.position_type, 56);
 }
 
-/* It points north: what is ahead is north, in the map and on the earth. */
-TEST(an_antenna_is_elsewhere)
+/* The vehicle points north: ahead is north, in the map and on the earth. */
+TEST(the_antenna_offset_is_applied)
 {
 	struct sensor_config c = { .kind = SENSOR_GNSS, .x = 3, .y = 1, .z = 2 };
 	struct sim_Gps t = truth(), fix;
@@ -56,7 +56,7 @@ TEST(an_antenna_is_elsewhere)
 	near_within(b.northing - a.northing, 3, 1e-3);
 }
 
-TEST(errors_are_as_large_as_they_shall_be_and_hold_together)
+TEST(errors_have_the_configured_size_and_correlation)
 {
 	struct sensor_config c = { .kind = SENSOR_GNSS, .noise = 1.5, .noise_up = 3, .drift_s = 10, .seed = 5 };
 	double square[3] = { 0 }, with_last = 0, last = 0;
@@ -111,7 +111,7 @@ TEST(a_seed_gives_the_same_fixes_in_each_run)
 	assert_true(fix.easting != first.easting);
 }
 
-TEST(an_outage_has_no_fix)
+TEST(during_an_outage_there_is_no_fix)
 {
 	struct sensor_config c = { .kind = SENSOR_GNSS, .outage = { { 10, 11 }, { 20, 21 } }, .n_outages = 2 };
 	struct sim_Gps t = truth(), fix;
@@ -138,7 +138,7 @@ TEST(an_outage_has_no_fix)
 }
 
 /* At rest, tilted nose up by 30 degrees, and turned to the north: Rz(90) Ry(-30). */
-TEST(gravity_is_taken_out_in_the_map)
+TEST(gravity_is_removed_in_map_axes)
 {
 	struct sim_Imu imu = { .linear_acceleration = { .x = INERTIAL_GRAVITY * sin(M_PI / 6),
 							.z = INERTIAL_GRAVITY * cos(M_PI / 6) },
@@ -199,7 +199,7 @@ TEST(an_imu_has_bias_and_noise)
 }
 
 /* A mean never covers two runs, nor an invalid time. */
-TEST(a_gyro_has_no_mean_across_a_jump)
+TEST(a_gyro_mean_never_spans_a_jump)
 {
 	const int64_t step = 10000000, odd[] = { -1, INT64_MIN, INT64_MAX };
 	struct sim_Imu before = { .angular_velocity.z = 5, .measurement_span = step }, out;
@@ -254,7 +254,7 @@ static void drive(const struct sensor_config *c, unsigned each, struct reckon *r
 	}
 }
 
-TEST(the_gyro_leads_to_the_yaw_at_any_rate)
+TEST(integrating_the_gyro_gives_the_yaw_at_any_rate)
 {
 	struct sensor_config c = { .kind = SENSOR_IMU };
 	struct reckon r;
@@ -265,7 +265,7 @@ TEST(the_gyro_leads_to_the_yaw_at_any_rate)
 	}
 }
 
-TEST(with_noise_it_is_off_by_as_much_as_that_explains)
+TEST(with_noise_the_integrated_yaw_is_off_as_expected)
 {
 	struct sensor_config c = { .kind = SENSOR_IMU, .noise_rotation = 0.02 };
 	struct reckon r;
@@ -277,7 +277,7 @@ TEST(with_noise_it_is_off_by_as_much_as_that_explains)
 	}
 }
 
-TEST(without_an_exact_fix_there_is_none)
+TEST(an_invalid_position_gives_no_fix)
 {
 	const struct sim_Gps bad[] = { { .status = SIM_GPS_STATUS_NO_FIX, .easting = 5 },
 				       { .latitude = 198.4, .longitude = 20, .easting = 5 },

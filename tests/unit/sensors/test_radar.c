@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A radar in a world that is known: where, how fast, what is not seen, what noise does. */
+/* A radar in a known world: positions, speeds, hidden objects, noise. */
 #include "world.h"
 
 #include <sim/msg/RadarObjects.h>
@@ -28,7 +28,7 @@ static double doppler(const struct sim_RadarObject *o)
 	return (p->x * v->x + p->y * v->y + p->z * v->z) / sqrt(p->x * p->x + p->y * p->y + p->z * p->z);
 }
 
-TEST(places_and_speeds_are_those_of_the_map)
+TEST(radar_positions_and_speeds_match_the_map)
 {
 	/* 20 m ahead of the radar, in the map to the north, coming towards us at 5 m/s; and one that stands, 30 degrees left of it */
 	const struct thing t[] = { { "Car", 22, 0, 0, -5 }, { "Car", 2 + 20 * cos(M_PI / 6), 10, 0, 0.1 } };
@@ -69,7 +69,7 @@ TEST(places_and_speeds_are_those_of_the_map)
 	unit_finish(&u);
 }
 
-TEST(it_looks_where_it_is_turned)
+TEST(a_radar_measures_in_its_mounting_direction)
 {
 	const struct thing t[] = { { "Car", -30, 0, 0, 20 }, { "Car", 30, 0, 0, 20 } };
 	struct sensor_config c = config();
@@ -88,11 +88,11 @@ TEST(it_looks_where_it_is_turned)
 	near(o[0].sensor_aim.y, -1);
 	near(o[0].relative_position.y, -29);
 	near(doppler(&o[0]), -10);         /* it catches up */
-	near(o[0].sensor_velocity.x, 0.5); /* what is behind the axle swings the other way */
+	near(o[0].sensor_velocity.x, 0.5); /* an object behind the axle swings the other way */
 	unit_finish(&u);
 }
 
-TEST(small_echoes_are_lost_in_the_distance)
+TEST(small_objects_are_lost_at_a_distance)
 {
 	const struct thing t[] = { { "Car", 92, 6, 0, 0 },         { "Pedestrian", 92, 3, 0, 0 },
 				   { "Pedestrian", 57, -6, 0, 0 }, { "Pedestrian", 60.3, -9, 0, 0 },
@@ -114,7 +114,7 @@ TEST(small_echoes_are_lost_in_the_distance)
 	unit_finish(&u);
 }
 
-TEST(what_is_hidden_gives_no_echo)
+TEST(hidden_objects_give_no_echo)
 {
 	const struct thing t[] = { { "Bus", 12, 0, 0, 0 }, { "Pedestrian", 20, 0, 0, 0 } };
 	struct scan_box wall = { .x = 100, .y = 58, .z = 5, .length = 20, .width = 1, .height = 10 };
@@ -134,7 +134,7 @@ TEST(what_is_hidden_gives_no_echo)
 	(void)measure(&u, &m, &n);
 	assert_int_equal(n, 0);
 	m.motion = NULL;
-	assert_int_equal(look_at(&u, &m, sizeof(out_body)), 0); /* nobody knows where we are */
+	assert_int_equal(look_at(&u, &m, sizeof(out_body)), 0); /* the position is unknown */
 	unit_finish(&u);
 }
 
@@ -147,7 +147,7 @@ static bool is_new(struct unit *u, const struct moment *m, uint32_t i)
 	return o[i].new_detection != 0;
 }
 
-TEST(what_comes_is_new_once)
+TEST(a_new_object_is_marked_new_once)
 {
 	const struct thing one[] = { { "Car", 22, 0, 0, 0 } },
 			   two[] = { { "Car", 22, 0, 0, 0 }, { "Car", 30, 6, 0, 0 } };
@@ -172,7 +172,7 @@ TEST(what_comes_is_new_once)
 	unit_finish(&u);
 }
 
-TEST(noise_is_along_what_is_measured)
+TEST(noise_acts_along_the_measured_directions)
 {
 	const struct thing t[] = { { "Car", 42, 0, 0, -5 }, { "Car", 30, 6, 0, 0 } };
 	struct sensor_config c = config();

@@ -25,7 +25,7 @@ static inline void near_within(double a, double b, double eps)
 }
 #define near(a, b) near_within((double)(a), (double)(b), 1e-9)
 
-/* A look into what somebody else has left in the slot. */
+/* A measurement into a slot that has old data in it. */
 static inline size_t look_at(struct unit *u, const struct moment *m, size_t cap)
 {
 	memset(out_body, 0x5a, sizeof(out_body));

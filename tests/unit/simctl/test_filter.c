@@ -53,7 +53,7 @@ TEST(fields_are_compared)
 	assert_true(can("parking_brake") && can("parking_brake == true") && !can("parking_brake == false"));
 }
 
-TEST(conditions_are_joined)
+TEST(conditions_can_be_combined)
 {
 	assert_true(can("speed > 3 && speed < 4") && !can("speed > 3 && speed < 3.2"));
 	assert_true(can("speed > 9 || speed < 4") && !can("speed > 9 || speed < 2"));
@@ -63,7 +63,7 @@ TEST(conditions_are_joined)
 	assert_true(can("! ( speed > 3 && speed > 9 )"));
 }
 
-TEST(elements_are_looked_at)
+TEST(array_elements_can_be_addressed)
 {
 	assert_true(objects("objects[1].id == 9") && objects("objects[0].label == 'Sedan'"));
 	assert_false(objects("objects[2].id == 0") || objects("objects[2].id != 0")); /* there is none */
@@ -82,7 +82,7 @@ TEST(an_array_passes_if_one_element_does)
 	assert_false(passes("sim/LaserScan", "{}", "ranges < 1000000"));
 }
 
-TEST(the_header_is_there)
+TEST(header_fields_can_be_used)
 {
 	assert_true(can("@sequence == 7") && can("@stamp == 2.5") && can("@frame == 'base'") &&
 		    !can("@frame == 'bas'"));
@@ -99,7 +99,7 @@ static void is_wrong(const char *text, const char *part)
 		fail_msg("%s: \"%s\", not \"%s\"", text, why, part);
 }
 
-TEST(what_is_wrong_is_named_with_its_place)
+TEST(errors_are_named_with_their_position)
 {
 	static char deep[100], lots[2000];
 
@@ -124,7 +124,7 @@ TEST(what_is_wrong_is_named_with_its_place)
 }
 
 /* Bodies that others wrote. */
-TEST(a_string_that_is_not_in_the_body_is_empty)
+TEST(a_string_outside_the_body_is_empty)
 {
 	const struct sim_type *type = sim_type_builtin("sim/String");
 	const struct sim_slot header = { .sequence = 1 };

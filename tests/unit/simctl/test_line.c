@@ -62,7 +62,7 @@ TEST(each_number_is_a_column)
 			    "time,linear.y\n1970-01-01T00:00:02.500000000Z,0.1\n");
 }
 
-TEST(strings_are_quoted_where_they_have_to_be)
+TEST(strings_are_quoted_where_needed)
 {
 	assert_string_equal(columns("sim/String", NULL, LINE_NS, "{\"data\":\"plain\"}"),
 			    "time,data\n2500000000,plain\n");
@@ -72,7 +72,7 @@ TEST(strings_are_quoted_where_they_have_to_be)
 			   '\033'));
 }
 
-TEST(arrays_of_no_fixed_length_are_left_out_and_told)
+TEST(variable_length_arrays_are_left_out_and_named)
 {
 	struct line *l;
 
@@ -85,7 +85,7 @@ TEST(arrays_of_no_fixed_length_are_left_out_and_told)
 			    "time,ranges[1]\n2500000000,\n");
 }
 
-TEST(a_text_has_values_in_it)
+TEST(a_template_inserts_values)
 {
 	assert_string_equal(template("sim/Vector3", "at {@time}: {x:.2} {y} {{{z:.0}}}",
 				     "{\"x\":1.556,\"y\":3,\"z\":2}"),
@@ -105,7 +105,7 @@ static void is_wrong(const char *t, const char *part)
 		fail_msg("\"%s\", not \"%s\"", why, part);
 }
 
-TEST(what_is_wrong_is_named)
+TEST(errors_are_named)
 {
 	struct line *l;
 	enum line_time time;

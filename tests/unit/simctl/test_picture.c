@@ -40,7 +40,7 @@ static void is_picture(const char *json, unsigned channels, unsigned bits, const
 	"{\"encoding\":\"" encoding "\",\"width\":" #width ",\"height\":" #height ",\"step\":" #step \
 	",\"data\":[" data "]}"
 
-TEST(colours_are_where_they_belong)
+TEST(colours_are_in_the_right_order)
 {
 	IS_PICTURE(IMAGE("rgb8", 2, 1, 6, "1,2,3,4,5,6"), 3, 8, 1, 2, 3, 4, 5, 6);
 	IS_PICTURE(IMAGE("bgr8", 2, 1, 6, "1,2,3,4,5,6"), 3, 8, 3, 2, 1, 6, 5, 4);
@@ -101,7 +101,7 @@ static void is_wrong(const char *json, const char *part)
 	picture_finish(&p);
 }
 
-TEST(an_image_that_lies_is_refused)
+TEST(an_inconsistent_image_is_refused)
 {
 	is_wrong(IMAGE("rgb8", 2, 1, 6, "1,2,3,4,5"), "it has 5");
 	is_wrong(IMAGE("rgb8", 2, 1, 5, "1,2,3,4,5,6"), "of 5 a row");
@@ -111,8 +111,8 @@ TEST(an_image_that_lies_is_refused)
 	is_wrong("{}", "its encoding \"\" is not known");
 }
 
-/* As another reader of PNG sees it. */
-TEST(a_png_is_what_the_picture_is)
+/* As another PNG reader reads them. */
+TEST(a_png_has_the_pixels_of_the_picture)
 {
 	static uint8_t back[64];
 	png_image image = { .version = PNG_IMAGE_VERSION };
@@ -188,7 +188,7 @@ TEST(points_are_seen_from_above)
 	picture_finish(&p);
 }
 
-TEST(a_cloud_without_points_or_with_bad_ones_is_a_picture)
+TEST(an_empty_cloud_or_one_with_invalid_points_gives_a_picture)
 {
 	const double at[][3] = { { 1e30, 0, 0 }, { 1, 1, 1 }, { 0, 0, 0 } };
 	size_t size = cloud_of(at, 3);
@@ -248,7 +248,7 @@ static void is_no_cloud(const char *json, const char *part)
 	"],\"data\":[" data "]}"
 #define FIELD(name, offset, type) "{\"name\":\"" name "\",\"offset\":" #offset ",\"count\":1,\"datatype\":" #type "}"
 
-TEST(a_cloud_that_lies_is_refused)
+TEST(an_inconsistent_cloud_is_refused)
 {
 	is_no_cloud(CLOUD(FIELD("x", 0, 7), 4, 4, "1,2,3"), "do not match its 3 bytes");
 	is_no_cloud(CLOUD(FIELD("x", 0, 7), 4, 3, "1,2,3,4"), "do not match its");

@@ -84,13 +84,13 @@ static void refused(const struct sim_type *type, const char *field, const char *
 		fail_msg("%s: \"%s\", not \"%s\"", field, why, what);
 }
 
-TEST(what_is_no_number_is_refused_with_what_there_is)
+TEST(fields_that_are_not_numbers_are_refused_with_the_possible_ones)
 {
 	struct sim_field_path path;
 	char why[512];
 
 	assert_int_equal(plot_field_find(&sim_Imu_type, "linear_acceleration.x", why, &path), 0);
-	assert_string_equal(plot_field_unit(&path), "m/s^2"); /* of what it is a part of */
+	assert_string_equal(plot_field_unit(&path), "m/s^2"); /* of the message that it is a part of */
 	assert_int_equal(plot_field_find(&sim_Imu_type, "orientation_covariance[3]", why, &path), 0);
 	assert_string_equal(plot_field_unit(&path), "rad^2");
 	assert_int_equal(plot_field_find(&sim_Detected3DObjects_type, "objects[2].pose.position.x", why, &path), 0);
@@ -103,7 +103,7 @@ TEST(what_is_no_number_is_refused_with_what_there_is)
 	refused(&sim_Detected3DObjects_type, "objects", "objects[0].");
 }
 
-TEST(a_list_stays_within_its_room)
+TEST(a_list_of_fields_stays_within_its_buffer)
 {
 	char text[64];
 
@@ -117,7 +117,7 @@ TEST(a_list_stays_within_its_room)
 
 /* ---- samples ---- */
 
-TEST_WITH(only_what_lies_in_the_window_counts, setup, teardown)
+TEST_WITH(only_samples_in_the_window_count, setup, teardown)
 {
 	struct plot_summary s;
 
@@ -138,7 +138,7 @@ TEST_WITH(only_what_lies_in_the_window_counts, setup, teardown)
 	assert_true(isnan(s.last));
 }
 
-TEST_WITH(what_is_not_finite_is_a_gap, setup, teardown)
+TEST_WITH(values_that_are_not_finite_leave_a_gap, setup, teardown)
 {
 	struct plot_summary s;
 
@@ -150,7 +150,7 @@ TEST_WITH(what_is_not_finite_is_a_gap, setup, teardown)
 	assert_true(isnan(s.last) && s.max == 2);
 }
 
-TEST_WITH(the_oldest_go, setup, teardown)
+TEST_WITH(the_oldest_samples_are_dropped, setup, teardown)
 {
 	struct plot_summary s;
 
@@ -177,7 +177,7 @@ TEST_WITH(a_jump_empties_the_window, setup, teardown)
 	assert_int_equal(plot_model_summary(&model, 0).n, 1);
 }
 
-TEST_WITH(a_held_picture_stands_and_samples_are_taken_in, setup, teardown)
+TEST_WITH(a_held_picture_stays_while_samples_are_stored, setup, teardown)
 {
 	add(0, 3, 1);
 	now(4);
@@ -190,7 +190,7 @@ TEST_WITH(a_held_picture_stands_and_samples_are_taken_in, setup, teardown)
 	assert_true(plot_model_summary(&model, 0).max == 9);
 }
 
-TEST_WITH(there_are_no_more_than_six, setup, teardown)
+TEST_WITH(at_most_six_series_are_plotted, setup, teardown)
 {
 	for (unsigned i = 1; i < PLOT_SERIES_MAX; i++)
 		assert_int_equal(plot_model_series(&model, "/b.y", ""), 0);
@@ -199,7 +199,7 @@ TEST_WITH(there_are_no_more_than_six, setup, teardown)
 
 /* ---- axes ---- */
 
-TEST_WITH(windows_are_round, setup, teardown)
+TEST_WITH(window_lengths_are_round, setup, teardown)
 {
 	static const double up[] = { 20, 50, 100 }, down[] = { 50, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1 };
 
@@ -243,19 +243,19 @@ TEST_WITH(axes_end_at_round_numbers, setup, teardown)
 	axis_is(-5e6, 15e6, 5e6, -1);
 }
 
-TEST_WITH(one_value_lies_in_the_middle, setup, teardown)
+TEST_WITH(a_single_value_is_centred, setup, teardown)
 {
 	add(0, 1, 50);
 	axis_is(45, 55, 5, 0);
 }
 
-TEST_WITH(zero_alone_has_an_axis_too, setup, teardown)
+TEST_WITH(a_series_of_zeros_has_an_axis, setup, teardown)
 {
 	add(0, 1, 0);
 	axis_is(-1, 1, 0.5, 1);
 }
 
-/* Whatever comes: an axis that has two ends, and what lies within. */
+/* For any values the axis has two ends, and the values lie within. */
 TEST_WITH(any_values_have_an_axis, setup, teardown)
 {
 	static const double v[] = { 1.7e308, -1.7e308,    5e-324, -5e-324, 1e-310, 1e17,      1e17 + 16,
@@ -282,7 +282,7 @@ TEST_WITH(any_values_have_an_axis, setup, teardown)
 
 /* ---- dots ---- */
 
-TEST(dots_are_where_they_belong)
+TEST(dots_are_at_their_positions)
 {
 	static const uint32_t codes[4][2] = {
 		{ 0x2801, 0x2808 }, { 0x2802, 0x2810 }, { 0x2804, 0x2820 }, { 0x2840, 0x2880 }
@@ -301,7 +301,7 @@ TEST(dots_are_where_they_belong)
 	assert_int_equal(plot_raster_init(&r, 0, 2), -EINVAL);
 }
 
-TEST(what_lies_outside_is_cut_off)
+TEST(dots_outside_are_clipped)
 {
 	struct plot_raster r;
 
@@ -382,7 +382,7 @@ TEST_WITH(a_picture_has_title_legend_and_axes, setup, teardown)
 	assert_false(is_braille(40, 3));
 }
 
-TEST_WITH(a_gap_is_not_drawn_over, setup, teardown)
+TEST_WITH(a_gap_is_not_bridged, setup, teardown)
 {
 	bool any[80] = { false };
 
@@ -443,7 +443,7 @@ TEST_WITH(every_size_is_drawn, setup, teardown)
 }
 
 /* Times of the day as seconds of many digits do not run into each other. */
-TEST_WITH(long_times_have_room, setup, teardown)
+TEST_WITH(long_times_fit, setup, teardown)
 {
 	char *at;
 
@@ -458,7 +458,7 @@ TEST_WITH(long_times_have_room, setup, teardown)
 	assert_non_null(strstr(at, "1795000000."));
 }
 
-TEST_WITH(keys_do_what_they_say, setup, teardown)
+TEST_WITH(keys_have_their_documented_effect, setup, teardown)
 {
 	plot_key(&view, &model, ' ');
 	assert_true(model.held);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top without a terminal and without simd: states, rates, what is drawn of given replies, keys. */
+/* top without a terminal and without simd: states, rates, the screen for given replies, keys. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -86,7 +86,7 @@ static const char *state_of(const char *channel, double period_s)
 	return state;
 }
 
-TEST(a_channel_is_late_by_its_own_period)
+TEST(a_channel_is_late_relative_to_its_own_period)
 {
 	assert_string_equal(state_of("{\"age_ms\":null,\"publishers\":[]}", 0), "unused");
 	assert_string_equal(state_of("{\"age_ms\":null,\"publishers\":[{}]}", 0), "never");
@@ -97,7 +97,7 @@ TEST(a_channel_is_late_by_its_own_period)
 	assert_string_equal(state_of("{\"age_ms\":20000}", 2), "late");
 }
 
-TEST(a_channel_of_a_clock_that_stands_is_paused)
+TEST(a_channel_is_paused_when_its_clock_is)
 {
 	json_t *ch = json_pack("{s:i}", "age_ms", 60000), *k = json_pack("{s:b}", "paused", 1);
 
@@ -122,7 +122,7 @@ TEST_WITH(a_slow_channel_is_not_late, setup, teardown)
 	}
 }
 
-TEST_WITH(drops_are_counted_over_all_channels_and_since_the_last_picture, setup, teardown)
+TEST_WITH(drops_are_counted_in_total_and_since_the_last_update, setup, teardown)
 {
 	take(1,
 	     "{\"name\":\"/a\",\"drops\":{\"timeout\":2,\"token\":1},\"age_ms\":1},{\"name\":\"/b\",\"drops\":{},\"age_ms\":1}");
@@ -142,7 +142,7 @@ TEST_WITH(drops_are_counted_over_all_channels_and_since_the_last_picture, setup,
 	assert_int_equal(tones[line_with("1024")], TOP_WARN);
 }
 
-TEST_WITH(a_slow_clock_stands_out, setup, teardown)
+TEST_WITH(a_slow_clock_is_highlighted, setup, teardown)
 {
 	take(1, "");
 	draw(80, 12);
@@ -154,7 +154,7 @@ static const char abc[] =
 	"{\"name\":\"/b\",\"type\":\"sim/Imu\",\"hz\":5},{\"name\":\"/c\",\"type\":\"sim/Imu\",\"hz\":9},"
 	"{\"name\":\"/a\",\"type\":\"sim/Gps\",\"hz\":5}";
 
-TEST_WITH(equal_rows_stay_in_their_order, setup, teardown)
+TEST_WITH(equal_rows_keep_their_order, setup, teardown)
 {
 	take(1, abc);
 	draw(80, 12);
@@ -171,7 +171,7 @@ TEST_WITH(equal_rows_stay_in_their_order, setup, teardown)
 	line_with("by TYPE");
 }
 
-TEST_WITH(a_filter_is_typed_and_taken_back, setup, teardown)
+TEST_WITH(a_filter_can_be_typed_and_removed, setup, teardown)
 {
 	take(1, abc);
 	for (const char *k = "/gpx\b"; *k; k++)
@@ -189,7 +189,7 @@ TEST_WITH(a_filter_is_typed_and_taken_back, setup, teardown)
 	line_with("/b");
 }
 
-TEST_WITH(a_filter_that_is_too_long_stays_within_its_room, setup, teardown)
+TEST_WITH(a_long_filter_stays_within_its_buffer, setup, teardown)
 {
 	take(1, abc);
 	top_key(&view, &model, '/');
@@ -216,7 +216,7 @@ TEST_WITH(a_small_screen_scrolls, setup, teardown)
 		draw(80, rows > 4 ? rows : 5);
 }
 
-TEST_WITH(pools_say_whose_they_are, setup, teardown)
+TEST_WITH(pools_show_their_users, setup, teardown)
 {
 	take(1, "");
 	view.tab = TOP_POOLS;
@@ -243,7 +243,7 @@ TEST_WITH(everything_fits_80_columns, setup, teardown)
 	line_with(" 123456 ");
 }
 
-TEST(texts_are_measured_in_characters)
+TEST(text_width_is_counted_in_characters)
 {
 	static const struct column columns[] = { { "A", "a", .least = 3, .end = false },
 						 { "B", "b", .leave = 0 },
@@ -291,7 +291,7 @@ TEST_WITH(processor_time_is_of_the_last_window, setup, teardown)
 	assert_string_equal(json_text(json_array_get(list, 3), "state"), "given up");
 }
 
-TEST(a_process_may_be_called_anything)
+TEST(a_process_name_may_contain_any_characters)
 {
 	struct top_proc p;
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace without simd: when a message was published in simulated time, what lies between two answers, the list of stages, spans as text. */
+/*
+ * trace without simd: when a message was published in simulated time, the messages between two answers, the list of
+ * stages, spans as text.
+ */
 #include "support/test.h"
 
 #include <errno.h>
@@ -24,7 +27,7 @@ static struct sim_clock_sample clock_at(int64_t sim_ns, int64_t mono_ns, double 
 	};
 }
 
-TEST(time_that_runs_is_followed_back)
+TEST(a_running_clock_is_traced_back)
 {
 	struct sim_slot m = message(0, 1000 * MS);
 	struct sim_clock_sample now = clock_at(500 * MS, 1010 * MS, 2);
@@ -35,7 +38,7 @@ TEST(time_that_runs_is_followed_back)
 }
 
 /* Driven, or in a pause: known as long as it has stood since before the message. */
-TEST(time_that_stands_is_known_until_it_is_moved)
+TEST(a_paused_clock_is_known_until_it_moves)
 {
 	struct sim_slot m = message(0, 1000 * MS);
 	struct sim_clock_sample now = clock_at(500 * MS, 990 * MS, 0);
@@ -47,7 +50,7 @@ TEST(time_that_stands_is_known_until_it_is_moved)
 	assert_int_equal(trace_published(&m, &now, &at), -ERANGE);
 }
 
-TEST(what_is_of_another_clock_is_not_known)
+TEST(publish_times_of_another_clock_are_unknown)
 {
 	struct sim_slot m = message(0, 1000 * MS);
 	struct sim_clock_sample now = clock_at(500 * MS, 1010 * MS, 1);
@@ -146,7 +149,7 @@ static void stage_is(const json_t *list, size_t i, const char *stage, const char
 		assert_true(json_is_null(json_object_get(o, "max")));
 }
 
-TEST(stages_stand_in_the_order_of_the_way)
+TEST(stages_are_listed_in_the_order_of_the_path)
 {
 	static struct trace_window w;
 	json_t *now = stages_of(10, 20, 30 * MS, "ros2"), *list = trace_stages(&w, NULL, now);
@@ -163,14 +166,14 @@ TEST(stages_stand_in_the_order_of_the_way)
 	list = trace_stages(&w, now, now);
 	stage_is(list, 3, "take-answer", "ros2", 0, 0);
 	json_decref(list);
-	list = trace_stages(&w, NULL, NULL); /* for nobody but subscribers here */
+	list = trace_stages(&w, NULL, NULL); /* only for subscribers here */
 	assert_int_equal(json_array_size(list), 2);
 	json_decref(list);
 	json_decref(now);
 }
 
 /* A bridge that was not there before has all that is counted of it. */
-TEST(a_new_bridge_has_its_own_beginning)
+TEST(a_new_bridge_starts_from_zero)
 {
 	static struct trace_window w;
 	json_t *before = stages_of(1, 2, 3, "log"), *now = stages_of(1, 2, 3, "ros2"),
@@ -190,7 +193,7 @@ static void reads(int64_t dur_ns, const char *text)
 	assert_string_equal(trace_span(dur_ns, buf), text);
 }
 
-TEST(spans_are_for_people)
+TEST(spans_are_readable)
 {
 	reads(0, "0 ns");
 	reads(999, "999 ns");

@@ -69,7 +69,7 @@ static void finish(struct printed *p)
 	free(p->err);
 }
 
-TEST_WITH(what_would_be_loaded_is_a_table, enter, NULL)
+TEST_WITH(the_components_to_be_loaded_are_listed_in_a_table, enter, NULL)
 {
 	static const char *const dags[] = { "a.json" };
 	struct printed p;
@@ -85,7 +85,7 @@ TEST_WITH(what_would_be_loaded_is_a_table, enter, NULL)
 	finish(&p);
 }
 
-TEST_WITH(a_scheduler_that_this_machine_cannot_have_is_named_with_its_line, enter, NULL)
+TEST_WITH(an_invalid_scheduler_is_named_with_its_line, enter, NULL)
 {
 	static const char *const dags[] = { "s.json" };
 	struct printed p;
@@ -102,7 +102,7 @@ TEST_WITH(a_scheduler_that_this_machine_cannot_have_is_named_with_its_line, ente
 	finish(&p);
 }
 
-TEST_WITH(what_of_a_scheduler_is_ignored_is_noted_a_line_each, enter, NULL)
+TEST_WITH(ignored_scheduler_settings_are_noted_one_per_line, enter, NULL)
 {
 	static const char *const dags[] = { "s.json" };
 	struct printed p;
@@ -132,7 +132,7 @@ TEST_WITH(notes_are_no_errors, enter, NULL)
 	finish(&p);
 }
 
-TEST_WITH(every_file_is_looked_at_and_then_all_of_them_together, enter, NULL)
+TEST_WITH(every_file_is_checked_and_then_all_together, enter, NULL)
 {
 	static const char *const dags[] = { "none.json", "a.json", "b.dag" };
 	struct printed p;
@@ -145,7 +145,7 @@ TEST_WITH(every_file_is_looked_at_and_then_all_of_them_together, enter, NULL)
 	finish(&p);
 }
 
-TEST_WITH(a_launch_file_names_its_processes_and_the_line_of_a_dag_that_is_missing, enter, NULL)
+TEST_WITH(a_launch_file_names_its_processes_and_the_line_of_a_missing_dag, enter, NULL)
 {
 	struct printed p;
 
@@ -158,7 +158,7 @@ TEST_WITH(a_launch_file_names_its_processes_and_the_line_of_a_dag_that_is_missin
 	finish(&p);
 }
 
-/* `simhost` with these arguments: what it has written, and its exit code. */
+/* `simhost` with these arguments: its output, and its exit code. */
 static int run(char *const argv[], char *text, size_t size)
 {
 	int fds[2], status;
@@ -184,7 +184,7 @@ static int run(char *const argv[], char *text, size_t size)
 }
 
 /* The file of --scheduler is read, too: with DAG files, and alone. */
-TEST_WITH(a_scheduler_that_is_given_is_checked, enter, NULL)
+TEST_WITH(a_given_scheduler_is_checked, enter, NULL)
 {
 	char *dag[] = { "simhost", "--check", "--scheduler", "s.conf", "--dag", "a.json", NULL };
 	char *alone[] = { "simhost", "--check", "--scheduler", "s.conf", NULL };
@@ -270,7 +270,7 @@ static int ends_with(const char *arguments)
 	return WEXITSTATUS(status);
 }
 
-TEST_WITH(the_program_ends_with_what_can_be_done_about_it, enter, NULL)
+TEST_WITH(exit_codes_tell_what_to_fix, enter, NULL)
 {
 	assert_int_equal(ends_with("--check -d a.json"), 0);
 	assert_int_equal(ends_with("-c -d a.json -d b.dag"), 1);
@@ -285,7 +285,7 @@ TEST_WITH(the_program_ends_with_what_can_be_done_about_it, enter, NULL)
 	assert_int_equal(ends_with("-d a.json --scheduler none.conf"), 78);
 }
 
-/* Nobody has to say where what comes with simd is: that is beside the program. */
+/* Files shipped with simd need no path: they are found beside the program. */
 TEST_WITH(the_example_is_found_from_anywhere, enter, NULL)
 {
 	put("own.json",

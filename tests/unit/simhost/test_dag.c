@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DAG files: both syntaxes, the files that they name, and what is refused where. Thread: one. */
+/* DAG files: both syntaxes, the files that they name, and errors with their line. Thread: one. */
 #include "tests/support/test.h"
 
 #include "err.h"
@@ -62,7 +62,7 @@ static bool noted(const struct notes *n, const char *sentence)
 
 /* ---- ours ---- */
 
-TEST(our_file_becomes_components_in_its_order)
+TEST(our_file_becomes_components_in_order)
 {
 	struct dag *d = parsed("chain.json");
 	const struct dag_component *c = d->components;
@@ -90,7 +90,7 @@ TEST(our_file_becomes_components_in_its_order)
 	dag_destroy(d);
 }
 
-TEST(a_reader_keeps_one_message_unless_it_is_told_otherwise)
+TEST(a_reader_keeps_one_message_by_default)
 {
 	struct dag *d = parsed("chain.json");
 
@@ -100,7 +100,7 @@ TEST(a_reader_keeps_one_message_unless_it_is_told_otherwise)
 	dag_destroy(d);
 }
 
-TEST(everything_knows_its_line)
+TEST(every_entry_has_its_line)
 {
 	struct dag *d = parsed("chain.json");
 
@@ -115,7 +115,7 @@ TEST(everything_knows_its_line)
 	dag_destroy(d);
 }
 
-TEST(a_file_says_how_its_host_runs)
+TEST(a_file_sets_the_options_of_its_host)
 {
 	struct dag *d = parsed("chain.json");
 
@@ -129,7 +129,7 @@ TEST(a_file_says_how_its_host_runs)
 	dag_destroy(d);
 }
 
-TEST(what_our_file_may_not_have_is_named_with_its_line)
+TEST(errors_in_our_file_are_named_with_their_line)
 {
 	static const struct {
 		const char *text, *why;
@@ -166,7 +166,7 @@ TEST(what_our_file_may_not_have_is_named_with_its_line)
 		assert_string_equal(refused(cases[i].text), cases[i].why);
 }
 
-TEST(names_that_cannot_be_are_refused_with_their_line)
+TEST(invalid_names_are_refused_with_their_line)
 {
 	assert_string_equal(
 		refused(ONE("\"class\": \"C\",\n\"name\": \"a//b\"")),
@@ -182,7 +182,7 @@ TEST(names_that_cannot_be_are_refused_with_their_line)
 }
 
 /* To Cyber a component's name is any text, in a conf file too. */
-TEST(a_name_of_cyber_fits_a_node)
+TEST(a_cyber_name_is_adapted_to_a_node_name)
 {
 	struct dag *d = parse(TEXT("name: 'lane detection (left)'"));
 	struct notes notes = { 0 };
@@ -202,7 +202,7 @@ TEST(a_name_of_cyber_fits_a_node)
 
 #define TASKS "{ \"classic_conf\": { \"groups\": [ { \"tasks\": [ { \"name\": \"lane left\" } ] } ] } }"
 
-TEST(a_name_of_cyber_fits_a_node_in_json_too)
+TEST(a_cyber_name_is_adapted_to_a_node_name_in_json)
 {
 	struct dag *d = parse("{ \"scheduler\": " TASKS ",\n\"modules\": [ { \"library\": \"l.so\", \"components\": [\n"
 			      "{ \"class\": \"C\", \"name\": \"lane left\" } ] } ] }");
@@ -221,8 +221,8 @@ TEST(a_name_of_cyber_fits_a_node_in_json_too)
 	notes_finish(&notes);
 }
 
-/* What is repeated may be written as a list in brackets, as in the files that come with Apollo. */
-TEST(a_list_in_brackets_is_what_is_repeated)
+/* A repeated field may be written as a list in brackets, as in the files of Apollo. */
+TEST(a_list_in_brackets_is_a_repeated_field)
 {
 	static const char conf[] =
 		"scheduler_conf {\n policy: 'fair'\n threads: [ { name: 'shm' policy: 'SCHED_FIFO' prio: 10 } ]\n"
@@ -242,7 +242,7 @@ TEST(a_list_in_brackets_is_what_is_repeated)
 	notes_finish(&notes);
 }
 
-TEST(keys_that_exclude_one_another_are_refused)
+TEST(mutually_exclusive_keys_are_refused)
 {
 #define NAMED "\"class\": \"C\", \"name\": \"n\", "
 	assert_non_null(strstr(refused(ONE(NAMED "\"config\": {}, \"config_file\": \"f\"")), "are both given"));
@@ -278,7 +278,7 @@ TEST(an_apollo_file_becomes_the_same_struct)
 	dag_destroy(d);
 }
 
-TEST(timer_components_come_behind_the_others_of_their_module)
+TEST(timer_components_follow_the_others_of_their_module)
 {
 	struct dag *d = parsed("perception.dag");
 
@@ -289,7 +289,7 @@ TEST(timer_components_come_behind_the_others_of_their_module)
 	dag_destroy(d);
 }
 
-TEST(what_apollo_has_and_we_have_not_is_noted_with_its_line)
+TEST(apollo_settings_without_a_counterpart_are_noted_with_their_line)
 {
 	static const char *const all[] = {
 		"perception.dag:18: module_config.components.config.flag_file_path: files of gflags are not read; put the values "
@@ -309,7 +309,7 @@ TEST(what_apollo_has_and_we_have_not_is_noted_with_its_line)
 	dag_destroy(d);
 }
 
-TEST(what_is_beyond_our_bounds_is_cut_with_a_note)
+TEST(values_beyond_our_limits_are_clamped_with_a_note)
 {
 	struct dag *d = parse(
 		TEXT("name: 'n' readers { channel: '/a' pending_queue_size: 1000 qos_profile { depth: 300 "
@@ -326,7 +326,7 @@ TEST(what_is_beyond_our_bounds_is_cut_with_a_note)
 	dag_destroy(d);
 }
 
-TEST(an_apollo_file_is_refused_with_its_line)
+TEST(errors_in_an_apollo_file_are_refused_with_their_line)
 {
 	static const struct {
 		const char *text, *why;
@@ -395,7 +395,7 @@ static int read_one(const char *library, const char *config, struct dag **ret)
 	return dag_read(put(path, "one.json", text), ret);
 }
 
-TEST_WITH(files_are_found_beside_the_dag_and_below_the_lists, make_files, NULL)
+TEST_WITH(files_are_found_beside_the_dag_and_below_the_search_paths, make_files, NULL)
 {
 	char path[TEST_PATH_MAX];
 	struct dag *d;
@@ -409,7 +409,7 @@ TEST_WITH(files_are_found_beside_the_dag_and_below_the_lists, make_files, NULL)
 	dag_destroy(d);
 }
 
-TEST_WITH(a_dag_is_found_below_its_list, make_files, NULL)
+TEST_WITH(a_dag_is_found_below_its_search_path, make_files, NULL)
 {
 	char path[TEST_PATH_MAX];
 	struct dag *d;
@@ -436,7 +436,7 @@ TEST_WITH(a_configuration_in_text_format_becomes_json_with_a_note, make_files, N
 	dag_destroy(d);
 }
 
-TEST_WITH(a_file_that_is_missing_or_wrong_is_named_with_the_line, make_files, NULL)
+TEST_WITH(a_missing_or_invalid_file_is_named_with_the_line, make_files, NULL)
 {
 	struct dag *d;
 
@@ -464,7 +464,7 @@ TEST_WITH(a_scheduler_may_be_a_file, make_files, NULL)
 	dag_destroy(d);
 }
 
-TEST_WITH(a_scheduler_may_be_a_conf_file_of_cyber, make_files, NULL)
+TEST_WITH(a_scheduler_may_be_in_a_cyber_conf_file, make_files, NULL)
 {
 	static const char *const all[] = {
 		"cyber.conf:2: run_mode_conf: not for the scheduler, ignored",
@@ -489,7 +489,7 @@ TEST_WITH(a_scheduler_may_be_a_conf_file_of_cyber, make_files, NULL)
 	mem_free(text);
 }
 
-TEST(lists_in_brackets_are_taken_whole)
+TEST(lists_in_brackets_are_read_completely)
 {
 	char path[TEST_PATH_MAX], *text;
 	struct dag *d;
@@ -507,7 +507,7 @@ TEST(lists_in_brackets_are_taken_whole)
 
 /* ---- memory ---- */
 
-TEST(memory_that_ends_is_an_error_and_leaks_nothing)
+TEST(allocation_failures_are_errors_and_leak_nothing)
 {
 	static const char *const files[] = { SAMPLES "chain.json", SAMPLES "perception.dag" };
 	struct mem_stats before, after;
@@ -525,7 +525,7 @@ TEST(memory_that_ends_is_an_error_and_leaks_nothing)
 			mem_fail_after(nth);
 			r = dag_parse("x", text, len, &d);
 			mem_fail_after(0);
-			/* what jansson says then may be any error of its syntax */
+			/* jansson may then report any error of its syntax */
 			if (r != 0 && r != -ENOMEM && (i || r != -EINVAL || nth > 10000))
 				fail_msg("allocation %lld: %d: %s", (long long)nth, r, err_why());
 			dag_destroy(d);

@@ -62,7 +62,7 @@ TEST(a_host_has_one_mode_one_rank_and_one_scheduler)
 			 -EINVAL);
 }
 
-TEST(a_file_that_is_given_twice_is_named_as_such)
+TEST(a_file_given_twice_is_named)
 {
 	struct dag *d[2] = { NULL };
 	struct dag_host h;
@@ -75,7 +75,7 @@ TEST(a_file_that_is_given_twice_is_named_as_such)
 	dag_destroy(d[1]);
 }
 
-TEST(a_host_has_so_many_components_and_no_more)
+TEST(the_number_of_components_of_a_host_is_bounded)
 {
 	char text[32768] = "{ \"modules\": [ { \"library\": \"l\", \"components\": [", *at = text + strlen(text);
 	struct dag_host h;
@@ -224,7 +224,7 @@ static void check_ring(unsigned n, struct heard *h)
 	assert_int_equal(flow_check(all, n, NULL, 0, hear, h), 1);
 }
 
-TEST(a_long_cycle_says_how_much_of_it_is_left_out)
+TEST(a_long_cycle_is_abbreviated_with_a_count)
 {
 	struct heard h = { 0 };
 	const char *left;
@@ -236,7 +236,7 @@ TEST(a_long_cycle_says_how_much_of_it_is_left_out)
 	assert_non_null(strstr(left, "; a timer, or another program, must write one of these channels"));
 }
 
-TEST(a_component_that_waits_for_itself_is_a_cycle)
+TEST(a_component_that_reads_its_own_output_is_a_cycle)
 {
 	static const struct row all[] = {
 		{ "timer", { NULL }, { "/t" } },
@@ -276,7 +276,7 @@ TEST(every_input_is_needed_so_a_second_source_does_not_start_a_cycle)
 	assert_int_equal(h.cycles, 1);
 }
 
-TEST(a_cycle_that_a_missing_writer_would_start_is_none)
+TEST(a_cycle_that_a_missing_writer_would_start_is_not_reported)
 {
 	static const struct row all[] = {
 		{ "a", { "/y" }, { "/x" } },
@@ -290,7 +290,7 @@ TEST(a_cycle_that_a_missing_writer_would_start_is_none)
 	assert_int_equal(h.cycles, 0);
 }
 
-TEST(two_cycles_are_two_findings_and_each_is_a_shortest)
+TEST(two_cycles_are_reported_separately_in_their_shortest_form)
 {
 	static const struct row all[] = {
 		{ "a", { "/c", "/b" }, { "/a" } }, /* a waits for b, and for c, which waits for b */

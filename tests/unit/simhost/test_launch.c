@@ -55,7 +55,7 @@ TEST(a_launch_file_becomes_processes)
 	launch_destroy(l);
 }
 
-TEST(what_is_not_given_is_as_with_cyber_launch)
+TEST(defaults_are_those_of_cyber_launch)
 {
 	struct launch *l = sample();
 
@@ -106,7 +106,7 @@ TEST(a_binary_loads_no_dag_and_an_unknown_key_does_nothing)
 	launch_destroy(l);
 }
 
-TEST(its_environment_is_read)
+TEST(environment_variables_are_read)
 {
 	struct launch *l = sample();
 
@@ -118,7 +118,7 @@ TEST(its_environment_is_read)
 	launch_destroy(l);
 }
 
-TEST(what_has_no_counterpart_is_noted_with_its_line)
+TEST(settings_without_a_counterpart_are_noted_with_their_line)
 {
 	static const char *const all[] = {
 		SAMPLE ":4: desc: a description; nothing depends on it",
@@ -138,7 +138,7 @@ TEST(what_has_no_counterpart_is_noted_with_its_line)
 #define MODULE(members) "<cyber>\n<module>\n" members "</module></cyber>"
 #define DAG             "<dag_conf>d</dag_conf>"
 
-TEST(what_cannot_be_is_refused_with_its_line)
+TEST(invalid_launch_files_are_refused_with_the_line)
 {
 	static const struct {
 		const char *text, *why;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which processes the modules of a launch file become, with which command lines, and what becomes of one that ends. Thread: one. */
+/*
+ * The processes made from the modules of a launch file, their command lines, and the handling of one that exits.
+ * Thread: one.
+ */
 #include "tests/support/test.h"
 
 #include "err.h"
@@ -85,7 +88,7 @@ TEST(modules_without_any_name_share_cybers_default_process)
 	finish(&x);
 }
 
-/* What only one of them says holds for the process. */
+/* A setting of only one of them holds for the process. */
 TEST(settings_of_several_modules_are_put_together)
 {
 	struct planned x = plan(FILE_OF(
@@ -131,7 +134,7 @@ TEST(two_values_for_one_process_are_refused_with_both_lines)
 
 #define BINARY(line) "<type>binary</type>" IN(line)
 
-TEST(a_binary_shares_with_nobody)
+TEST(a_binary_shares_its_process_with_no_module)
 {
 	static const char why[] =
 		"x.launch:3: module: a second process of the name \"p\", which the module in line 2 has; "
@@ -149,7 +152,7 @@ TEST(a_name_that_no_client_can_have_is_refused)
 		"x.launch:2: module: its process_name \"a b\" must be 1 to 40 characters of A-Z a-z 0-9 _ . -");
 }
 
-TEST(a_process_of_components_is_simhost_with_its_dag_files)
+TEST(a_process_of_components_runs_simhost_with_its_dag_files)
 {
 	struct launch_child c = { .program = "/bin/simhost", .socket = "/s", .mode = "simulation", .stuck_dur_ns = 7 };
 	struct planned x = plan(FILE_OF(OF("a", DAG("1") DAG("2 3"))));
@@ -168,7 +171,7 @@ TEST(a_process_of_components_is_simhost_with_its_dag_files)
 	finish(&x);
 }
 
-TEST(a_command_line_is_cut_at_blanks)
+TEST(a_command_line_is_split_at_blanks)
 {
 	struct planned x = plan(FILE_OF(OF("rec", BINARY("cyber_recorder  record\n -a '-i 600'"))));
 
@@ -208,7 +211,7 @@ TEST(a_process_is_started_again_up_to_its_limit)
 	assert_int_equal(launcher_next(&m, 0), LAUNCHER_LEAVE);
 }
 
-TEST(other_handlers_start_nothing_again)
+TEST(other_exception_handlers_restart_nothing)
 {
 	struct launch_module m = { .exception_handler = LAUNCH_EXIT, .respawn_limit = 3 };
 
@@ -217,7 +220,7 @@ TEST(other_handlers_start_nothing_again)
 	assert_int_equal(launcher_next(&m, 0), LAUNCHER_LEAVE);
 }
 
-TEST(a_sigint_that_was_sent_is_a_good_end)
+TEST(an_end_by_the_requested_sigint_is_a_success)
 {
 	assert_true(launcher_ended_well(0, false));
 	assert_true(launcher_ended_well(0, true));

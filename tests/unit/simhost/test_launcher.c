@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `simhost --launch` with programs of the system: what is started, started again, stopped, and said. Thread: one. */
+/*
+ * `simhost --launch` with programs of the system: processes started, restarted and stopped, and its messages. Thread:
+ * one.
+ */
 #include "tests/support/test.h"
 
 #include "err.h"
@@ -13,7 +16,7 @@
 #include <sys/wait.h>
 
 #define LOG     "log"
-#define PATIENT "1h" /* whoever ends by itself is not killed */
+#define PATIENT "1h" /* a process that ends by itself is not killed */
 
 TEST_PROCESSES();
 
@@ -42,7 +45,7 @@ static int enter(void **state)
 	snprintf(path, sizeof(path), "%.80s/launch.XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	assert_non_null(mkdtemp(path));
 	assert_int_equal(chdir(path), 0);
-	fifo("never"); /* who opens it waits */
+	fifo("never"); /* opening it blocks */
 	return 0;
 }
 
@@ -118,7 +121,7 @@ static unsigned lines_of(const char *name)
 
 /* ---- ends ---- */
 
-TEST_WITH(who_ends_is_started_again_up_to_its_limit, enter, NULL)
+TEST_WITH(a_process_that_exits_is_restarted_up_to_its_limit, enter, NULL)
 {
 	put("a.sh", "echo run >>runs; exit 3\n");
 	assert_int_equal(ends(start(SCRIPT("a", RESPAWN(2)), PATIENT)), 1);
@@ -129,7 +132,7 @@ TEST_WITH(who_ends_is_started_again_up_to_its_limit, enter, NULL)
 	must_say("; it is not started again after 2 restarts (its respawn_limit)");
 }
 
-TEST_WITH(who_is_killed_is_named_with_the_signal, enter, NULL)
+TEST_WITH(a_killed_process_is_named_with_the_signal, enter, NULL)
 {
 	put("a.sh", "kill -SEGV $$\n");
 	assert_int_equal(ends(start(SCRIPT("a", ""), PATIENT)), 1);
@@ -137,7 +140,7 @@ TEST_WITH(who_is_killed_is_named_with_the_signal, enter, NULL)
 	must_say("; it is not started again (its exception_handler)");
 }
 
-TEST_WITH(the_last_end_of_each_counts, enter, NULL)
+TEST_WITH(the_last_exit_of_each_process_counts, enter, NULL)
 {
 	put("a.sh", "mkdir once && exit 1; exit 0\n");
 	assert_int_equal(ends(start(SCRIPT("a", RESPAWN(1)), PATIENT)), 0);
@@ -146,7 +149,7 @@ TEST_WITH(the_last_end_of_each_counts, enter, NULL)
 	assert_int_equal(ends(start(SCRIPT("a", "") SCRIPT("b", ""), PATIENT)), 78);
 }
 
-TEST_WITH(one_may_end_all_others, enter, NULL)
+TEST_WITH(one_process_may_end_all_others, enter, NULL)
 {
 	fifo("go");
 	put("a.sh", "echo >go; exec cat never\n");
@@ -158,7 +161,7 @@ TEST_WITH(one_may_end_all_others, enter, NULL)
 	assert_false(said("restarting"));
 }
 
-TEST_WITH(others_go_on_without_one, enter, NULL)
+TEST_WITH(other_processes_continue_without_one, enter, NULL)
 {
 	pid_t pid;
 	int fd;
@@ -192,7 +195,7 @@ static void stops_on(int number)
 	assert_int_equal(rmdir("ready"), 0);
 }
 
-TEST_WITH(a_signal_to_end_is_sigint_for_all, enter, NULL)
+TEST_WITH(a_termination_signal_becomes_sigint_for_all, enter, NULL)
 {
 	stops_on(SIGINT);
 	stops_on(SIGTERM);
@@ -201,7 +204,7 @@ TEST_WITH(a_signal_to_end_is_sigint_for_all, enter, NULL)
 
 #define STUBBORN "trap '' INT; mkdir ready; exec cat never\n"
 
-TEST_WITH(who_is_late_is_killed_and_has_not_ended_well, enter, NULL)
+TEST_WITH(a_process_that_does_not_end_is_killed_and_counts_as_failed, enter, NULL)
 {
 	pid_t pid;
 
@@ -214,7 +217,7 @@ TEST_WITH(who_is_late_is_killed_and_has_not_ended_well, enter, NULL)
 	must_say("a exited: killed by signal 9 (Killed)");
 }
 
-TEST_WITH(who_asks_twice_does_not_wait, enter, NULL)
+TEST_WITH(a_second_signal_ends_the_waiting, enter, NULL)
 {
 	pid_t pid;
 
@@ -228,8 +231,8 @@ TEST_WITH(who_asks_twice_does_not_wait, enter, NULL)
 	must_say("stopping all processes at once");
 }
 
-/* Nobody is left to wait between two starts. */
-TEST_WITH(who_waits_for_its_next_start_is_not_started_any_more, enter, NULL)
+/* No process still waits for its restart at the end. */
+TEST_WITH(a_process_waiting_for_its_restart_is_not_started_at_the_end, enter, NULL)
 {
 	fifo("go");
 	put("a.sh", "echo run >>runs; echo >go; exit 1\n");
@@ -238,7 +241,7 @@ TEST_WITH(who_waits_for_its_next_start_is_not_started_any_more, enter, NULL)
 	must_say("have ended");
 }
 
-TEST_WITH(nobody_outlives_the_launcher, enter, NULL)
+TEST_WITH(no_process_outlives_the_launcher, enter, NULL)
 {
 	char *text = NULL;
 	pid_t pid, child;
@@ -258,9 +261,9 @@ TEST_WITH(nobody_outlives_the_launcher, enter, NULL)
 	close(fd);
 }
 
-/* ---- what they get, and what they say ---- */
+/* ---- environment and output ---- */
 
-TEST_WITH(the_environment_is_theirs_and_their_output_has_their_name, enter, NULL)
+TEST_WITH(processes_get_the_environment_and_their_output_is_labelled, enter, NULL)
 {
 	put("a.sh", "echo \"$GREETING and ($EMPTY)\"; echo '<3>bad' >&2; printf 'no end'\n");
 	assert_int_equal(ends(start("<environment><GREETING>hello</GREETING><EMPTY></EMPTY></environment>" SCRIPT("a",
@@ -272,7 +275,7 @@ TEST_WITH(the_environment_is_theirs_and_their_output_has_their_name, enter, NULL
 	must_say(" a: no end\n");
 }
 
-TEST_WITH(a_nice_value_is_theirs, enter, NULL)
+TEST_WITH(processes_get_their_nice_value, enter, NULL)
 {
 	put("a.sh", "echo \"nice $(nice)\"\n");
 	assert_int_equal(ends(start(SCRIPT("a", "<nice>19</nice>"), PATIENT)), 0);
@@ -293,7 +296,7 @@ static void refused(const char *modules, const char *why)
 	assert_int_equal(access("ran", F_OK), -1);
 }
 
-TEST_WITH(what_is_missing_is_named_with_file_and_line_before_anything_runs, enter, NULL)
+TEST_WITH(missing_files_are_named_with_file_and_line_before_anything_runs, enter, NULL)
 {
 	put("d.dag", "module_config { module_library: 'none.so' }");
 	put("s.conf", "scheduler_conf {\n policy: 5 }");

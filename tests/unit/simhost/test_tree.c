@@ -49,7 +49,7 @@ TEST(text_format_becomes_json)
 	becomes("big: 18446744073709551615", "{\"big\":1.8446744073709552e19}");
 }
 
-TEST(strings_have_their_escapes)
+TEST(string_escapes_are_decoded)
 {
 	becomes("a: \"x\" 'y' # and\n \"z\"", "{\"a\":\"xyz\"}");
 	becomes("a: '\\n\\t\\\\\\'\\\"\\?'", "{\"a\":\"\\n\\t\\\\'\\\"?\"}");
@@ -57,7 +57,7 @@ TEST(strings_have_their_escapes)
 	becomes("a: 'it\"s'", "{\"a\":\"it\\\"s\"}");
 }
 
-TEST(what_is_not_text_format_is_refused_with_its_line)
+TEST(invalid_text_format_is_refused_with_its_line)
 {
 	static const char nul[] = "a: 1\n\0";
 
@@ -118,7 +118,7 @@ TEST(bounds_hold_in_text_format_and_in_json)
 	refused_for(repeated(" ", (1 << 20) + 1, ""), "x: more than 1048576 bytes");
 }
 
-TEST(json_too_deep_for_us_is_refused_with_its_line)
+TEST(json_nested_too_deeply_is_refused_with_its_line)
 {
 	char open[400] = "", *at = open;
 
@@ -130,7 +130,7 @@ TEST(json_too_deep_for_us_is_refused_with_its_line)
 	assert_string_equal(refused(open, (size_t)(at - open)), "x:33: nested more than 32 deep");
 }
 
-TEST(json_values_know_their_lines_whatever_stands_in_strings)
+TEST(json_values_have_their_lines_whatever_strings_contain)
 {
 	static const char text[] = "{ \"a\\\"{\": \"}\\\\\",\n\"b\" : [ 1 ,\n -2.5e3,true ,\n[\n],{} ],\n\n\"c\":null}";
 	struct tree *t = NULL;
@@ -151,12 +151,12 @@ TEST(json_values_know_their_lines_whatever_stands_in_strings)
 	tree_destroy(t);
 }
 
-TEST(a_key_that_is_there_twice_is_refused)
+TEST(a_duplicate_key_is_refused)
 {
 	assert_string_equal(REFUSED("{\"a\": 1,\n\"a\": 2}"), "x:2: duplicate object key near '\"a\"'");
 }
 
-TEST(a_file_of_apollo_becomes_the_json_that_one_would_write)
+TEST(an_apollo_file_becomes_the_equivalent_json)
 {
 	char *text, *got = NULL;
 	size_t len;

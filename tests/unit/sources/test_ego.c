@@ -25,7 +25,7 @@ static void near(double a, double b, double eps)
 		fail_msg("%.9g is not %.9g within %g", a, b, eps);
 }
 
-TEST(angles_turn_the_other_way)
+TEST(sumo_angles_are_converted)
 {
 	near(ego_yaw_of(90), 0, 1e-12);
 	near(ego_yaw_of(0), M_PI / 2, 1e-12);
@@ -33,7 +33,7 @@ TEST(angles_turn_the_other_way)
 	near(fabs(ego_yaw_of(270)), M_PI, 1e-12);
 }
 
-TEST(at_rest_it_feels_gravity_alone)
+TEST(at_rest_the_specific_force_is_gravity)
 {
 	struct ego e = car();
 	double f[3], front[3] = { 10, 20, 1 };
@@ -68,7 +68,7 @@ TEST(on_a_line_the_force_is_the_acceleration)
 	assert_true(e.throttle > 0.5 && e.brake == 0);
 }
 
-TEST(on_a_circle_it_rolls_without_slipping)
+TEST(on_a_circle_the_ego_rolls_without_slipping)
 {
 	/* The front runs on a circle of radius R; the rear axle settles on one of sqrt(R^2 - d^2). */
 	struct ego e = car();
@@ -140,7 +140,7 @@ static void check_reckoned(const struct reckoned *r, const struct ego *e)
 }
 
 /* Round a block whose lanes meet at right angles, five times, stopping at each corner. */
-TEST(gyro_and_speed_lead_to_where_it_is)
+TEST(integrating_gyro_and_speed_gives_the_position)
 {
 	struct reckoned r = { 0 };
 	struct ego e = car();
@@ -161,7 +161,7 @@ TEST(gyro_and_speed_lead_to_where_it_is)
 }
 
 /* SUMO puts it 3.2 m to the left in a step: it drives there. */
-TEST(a_lane_that_is_changed_at_once_is_driven_to)
+TEST(after_a_sudden_lane_change_the_ego_drives_to_the_new_lane)
 {
 	struct reckoned r = { 0 };
 	struct ego e = car();
@@ -180,7 +180,7 @@ TEST(a_lane_that_is_changed_at_once_is_driven_to)
 }
 
 /* At the end of a street SUMO turns it on the spot, and drives back. */
-TEST(it_turns_where_a_street_ends)
+TEST(the_ego_turns_where_a_street_ends)
 {
 	struct reckoned r = { 0 };
 	struct ego e = car();
@@ -198,7 +198,7 @@ TEST(it_turns_where_a_street_ends)
 }
 
 /* Over a junction of 14 m at once, into a street to the left: the place jumps, and no more than that. */
-TEST(over_a_gap_it_is_carried_and_turns_behind_it)
+TEST(the_ego_is_carried_over_a_gap_and_turns_after_it)
 {
 	struct ego e = car();
 	double v = 8, front[3] = { 0, 0, 0 }, yaw, turned = 0, worst = 0, x, y, base[2];
@@ -232,7 +232,7 @@ TEST(over_a_gap_it_is_carried_and_turns_behind_it)
 	near(y, front[1], 0.1);
 }
 
-TEST(a_jump_starts_anew)
+TEST(a_jump_restarts_the_motion)
 {
 	struct ego e = car();
 	double a[3] = { 0, 0, 0 }, b[3] = { 50, 50, 0 };
@@ -244,7 +244,7 @@ TEST(a_jump_starts_anew)
 	near(e.yaw_rate, 0, 0);
 }
 
-TEST(driven_it_is_a_bicycle)
+TEST(a_driven_ego_follows_the_bicycle_model)
 {
 	struct ego e = car();
 	struct ego_command c = { .has_speed = true, .speed = 5, .wheel_angle = 0.2, .gear = EGO_DRIVE };
@@ -266,7 +266,7 @@ TEST(driven_it_is_a_bicycle)
 	near(hypot(e.pos[0] - x0, e.pos[1] - y0), 0, 0.06);
 }
 
-TEST(pedals_and_gears)
+TEST(pedals_and_gears_act)
 {
 	struct ego e = car();
 	struct ego_command c = { .throttle = 1, .gear = EGO_DRIVE };
@@ -290,7 +290,7 @@ TEST(pedals_and_gears)
 	near(e.speed, 0, 0);
 }
 
-TEST(taking_over_and_giving_back_do_not_jump)
+TEST(taking_and_returning_control_causes_no_jump)
 {
 	struct ego e = car();
 	struct ego_command c = { .has_speed = true, .speed = 8, .gear = EGO_DRIVE };

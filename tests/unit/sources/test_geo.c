@@ -20,7 +20,7 @@ static struct sim_Quaternion about(double x, double y, double z, double rad)
 }
 
 /* A vehicle on a slope is turned by as much as one on level ground; how long its quaternion is says nothing. */
-TEST(a_yaw_is_that_at_any_pitch_and_roll)
+TEST(the_yaw_is_extracted_at_any_pitch_and_roll)
 {
 	for (double yaw = -3; yaw <= 3; yaw += 0.5) {
 		for (double pitch = -1.5; pitch <= 1.5; pitch += 0.5) {
@@ -68,7 +68,7 @@ static struct origin_point point_of_map(double east, double north)
 	return p;
 }
 
-TEST(a_map_of_any_kind_meets_the_grid_at_a_place)
+TEST(any_map_projection_meets_the_utm_grid_at_a_position)
 {
 	struct origin_point at = point_of_map(100, 200), beside = point_of_map(180, 260);
 	struct origin o = { 0 };
@@ -84,7 +84,7 @@ TEST(a_map_of_any_kind_meets_the_grid_at_a_place)
 	assert_true(fabs(lat - beside.lat_deg) < 1e-9 && fabs(lon - beside.lon_deg) < 1e-9);
 }
 
-TEST(a_zone_of_ones_own_agrees_with_proj_on_both_sides_of_borders)
+TEST(a_forced_zone_agrees_with_proj_on_both_sides_of_its_borders)
 {
 	static const struct {
 		int zone;
@@ -115,7 +115,7 @@ TEST(a_zone_of_ones_own_agrees_with_proj_on_both_sides_of_borders)
 	assert_int_equal(geo_utm_in(61, false, -179, 10, &u), -EINVAL);
 }
 
-TEST(utm_south_and_edges)
+TEST(utm_works_in_the_south_and_at_zone_edges)
 {
 	struct geo_utm north, south;
 
@@ -129,7 +129,7 @@ TEST(utm_south_and_edges)
 	assert_int_equal(geo_utm(181, 0, &north), -EINVAL);
 }
 
-TEST(a_track_keeps_its_number)
+TEST(a_track_keeps_its_id)
 {
 	struct tracks *ts = calloc(1, sizeof(*ts));
 	double v0[2] = { 1, 2 }, v1[2] = { 2, 1.5 };
@@ -155,7 +155,7 @@ TEST(a_track_keeps_its_number)
 	free(ts);
 }
 
-TEST(a_full_table_gives_up_the_oldest)
+TEST(a_full_table_drops_the_oldest_track)
 {
 	struct tracks *ts = calloc(1, sizeof(*ts));
 	double v[2] = { 0, 0 }, fast[2] = { 9, 0 };
@@ -174,7 +174,7 @@ TEST(a_full_table_gives_up_the_oldest)
 }
 
 /* There and back, to the millimetre: in its zone and far from it, south and north. */
-TEST(a_place_in_utm_is_one_on_earth)
+TEST(a_utm_position_converts_back_to_earth)
 {
 	for (int lat = -79; lat <= 83; lat += 3)
 		for (int off = -18; off <= 18; off += 3) {
@@ -187,7 +187,7 @@ TEST(a_place_in_utm_is_one_on_earth)
 		}
 }
 
-TEST(a_place_that_is_none_is_not_in_utm)
+TEST(invalid_utm_positions_are_refused)
 {
 	double lon, lat;
 

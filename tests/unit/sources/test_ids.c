@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ids of objects: the same for the whole run, whatever there is of them, and what sim-sumo makes of it. */
+/* Ids of objects: the same for the whole run, however many there are, and the ids that sim-sumo assigns. */
 #include "tests/support/test.h"
 
 #include <errno.h>
@@ -37,8 +37,8 @@ TEST(an_object_keeps_its_id)
 	ids_finish(&t);
 }
 
-/* A peer may name as many as it likes: those who have been gone for long make room. */
-TEST(of_too_many_those_gone_for_long_are_forgotten)
+/* A peer may name as many objects as it likes: those not seen for long are forgotten. */
+TEST(of_too_many_objects_those_gone_for_long_are_forgotten)
 {
 	struct ids t = { 0 };
 	uint64_t key = 1;
@@ -56,7 +56,7 @@ TEST(of_too_many_those_gone_for_long_are_forgotten)
 	ids_finish(&t);
 }
 
-TEST(without_memory_nothing_is_lost)
+TEST(an_allocation_failure_loses_no_object)
 {
 	const struct ids_entry *e;
 	struct ids t = { 0 };
@@ -75,7 +75,7 @@ TEST(without_memory_nothing_is_lost)
 }
 
 /* Out of range for 7 s, for an hour, and more of them in between than there is room for motions: what was measured before says nothing of now. */
-TEST(what_comes_back_into_range_is_what_it_was)
+TEST(an_object_that_returns_into_range_keeps_its_id)
 {
 	static struct tracks ts;
 	const double slow[2] = { 1, 0 }, fast[2] = { 9, 0 };
@@ -99,7 +99,7 @@ TEST(what_comes_back_into_range_is_what_it_was)
 }
 
 /* However many there have been since it appeared. */
-TEST(what_is_in_view_is_not_forgotten)
+TEST(an_object_in_view_is_not_forgotten)
 {
 	static struct tracks ts;
 	const double slow[2] = { 1, 0 };

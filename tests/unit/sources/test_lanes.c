@@ -62,7 +62,7 @@ TEST(a_street_has_a_line_more_than_lanes)
 	lanes_free(&all);
 }
 
-TEST(a_line_ends_where_the_street_does)
+TEST(a_line_ends_with_its_street)
 {
 	street();
 	assert_int_equal(lanes_look(&all, 70, 6.4, 0, AHEAD, line), 3);
@@ -73,7 +73,7 @@ TEST(a_line_ends_where_the_street_does)
 	lanes_free(&all);
 }
 
-TEST(a_turned_vehicle_sees_slopes)
+TEST(a_rotated_vehicle_sees_slopes)
 {
 	street();
 	assert_int_equal(lanes_look(&all, 10, 6.4, 0.1, AHEAD, line), 3);
@@ -112,7 +112,7 @@ TEST(an_arc_has_its_curvature)
 	lanes_free(&all);
 }
 
-TEST(a_bend_ends_what_can_be_told)
+TEST(a_sharp_bend_ends_a_line)
 {
 	const double p[3][2] = { { 0, 0 }, { 30, 0 }, { 30, 50 } };
 
@@ -125,7 +125,7 @@ TEST(a_bend_ends_what_can_be_told)
 	lanes_free(&all);
 }
 
-TEST(many_lanes_are_cut_not_overrun)
+TEST(too_many_lanes_are_truncated)
 {
 	char id[16];
 

@@ -63,7 +63,7 @@ static struct moment moment(void)
 	};
 }
 
-TEST(the_imu_feels_turn_and_gravity)
+TEST(the_imu_measures_turn_and_gravity)
 {
 	struct moment m = moment();
 	size_t n = message_imu(&m, body, sizeof(body));
@@ -73,7 +73,8 @@ TEST(the_imu_feels_turn_and_gravity)
 	near(imu->linear_acceleration.x, 1, 1e-12);
 	near(imu->linear_acceleration.y, 2, 1e-12); /* v * yaw rate, to the left */
 	near(imu->linear_acceleration.z, 9.80665, 1e-12);
-	near(imu->angular_velocity.z, 0.21, 1e-12); /* what it has turned by since the last one, not its turning now */
+	/* the angle turned since the last one, not the current turning rate */
+	near(imu->angular_velocity.z, 0.21, 1e-12);
 	near(imu->orientation.z, sqrt(0.5), 1e-12);
 	near(imu->orientation.w, sqrt(0.5), 1e-12);
 	near(imu->linear_velocity.x, 10, 0);
@@ -104,7 +105,7 @@ TEST(position_and_odometry_agree)
 	assert_int_equal(g->status, SIM_GPS_STATUS_FIX);
 }
 
-TEST(the_map_lies_in_utm)
+TEST(the_map_frame_is_placed_in_utm)
 {
 	struct moment m = moment();
 	size_t n = message_tf_static(&m, body, sizeof(body));
@@ -131,7 +132,7 @@ TEST(the_map_lies_in_utm)
 	near(t->rotation.w, sqrt(0.5), 1e-12);
 }
 
-TEST(the_can_bus_tells_lights_and_pedals)
+TEST(the_can_bus_reports_lights_and_pedals)
 {
 	struct moment m = moment();
 	const struct sim_CanBus *c;
@@ -167,7 +168,7 @@ TEST(the_pose_is_a_transform)
 	near(t->rotation.z, sqrt(0.5), 1e-12);
 }
 
-TEST(objects_are_where_base_link_sees_them)
+TEST(objects_are_relative_to_base_link)
 {
 	struct world_object objs[2] = {
 		/* a car whose nose is 20 m north of the rear axle and 3 m east, driving east */
@@ -227,7 +228,7 @@ TEST(objects_are_where_base_link_sees_them)
 	tracks_finish(&tracks);
 }
 
-TEST(signals_face_those_who_come)
+TEST(traffic_lights_face_oncoming_vehicles)
 {
 	struct world_light lights[3] = {
 		{ .id = "j00:1", .pos = { 100, 80, 2 }, .angle_deg = 0, .state = 'r' },
@@ -252,7 +253,7 @@ TEST(signals_face_those_who_come)
 	near(fabs(s[0].pose.orientation.z), 1, 1e-9); /* it looks back at us */
 }
 
-TEST(orders_are_taken_and_forgotten)
+TEST(commands_are_taken_and_expire)
 {
 	struct ego_params p = ego_params_for(4.6);
 	struct control c = { 0 };
@@ -284,11 +285,11 @@ TEST(orders_are_taken_and_forgotten)
 	assert_false(control_expired(&c, 3000 + CONTROL_STALE_NS));
 	assert_true(control_expired(&c, 3001 + CONTROL_STALE_NS));
 	assert_false(c.active);
-	assert_false(control_expired(&c, 4000 + CONTROL_STALE_NS)); /* told once */
+	assert_false(control_expired(&c, 4000 + CONTROL_STALE_NS)); /* reported once */
 }
 
 /* Turned by how fast it is to be, as a robot is: the same rate by other angles of the wheels. */
-TEST(a_yaw_rate_is_an_angle_of_the_wheels)
+TEST(a_yaw_rate_command_becomes_a_wheel_angle)
 {
 	struct ego_params p = ego_params_for(4.6);
 	struct control c = { 0 };
@@ -308,7 +309,7 @@ TEST(a_yaw_rate_is_an_angle_of_the_wheels)
 	assert_int_equal(control_take(&c, &m, &p, 0), -EINVAL);
 }
 
-TEST(the_wheels_tell_of_the_motion)
+TEST(the_odometry_reports_speed_and_wheel_angle)
 {
 	struct moment m = moment();
 	const struct sim_VehicleOdometry *o = sim_VehicleOdometry_from(body, message_odometry(&m, body, sizeof(body)));
@@ -322,7 +323,7 @@ TEST(the_wheels_tell_of_the_motion)
 }
 
 /* To the north, the ego on the right one of two lanes. */
-TEST(lanes_have_lines)
+TEST(lanes_are_published_as_lines)
 {
 	const double right[2][2] = { { 100.5, 0 }, { 100.5, 90 } }, left[2][2] = { { 97.3, 0 }, { 97.3, 90 } };
 	struct moment m = moment();
@@ -335,7 +336,7 @@ TEST(lanes_have_lines)
 	assert_int_equal(lanes_add(&roads, "n_0", 3.2, true, right, 2), 0);
 	assert_int_equal(lanes_add(&roads, "n_1", 3.2, true, left, 2), 0);
 	m.roads = &roads;
-	memset(body, 0x5a, 4096); /* what somebody else has left in the slot */
+	memset(body, 0x5a, 4096); /* old data in the slot */
 	size = message_lanes(&m, body, message_lanes_max());
 	all = sim_LaneLines_from(body, size);
 	assert_non_null(all);
@@ -368,7 +369,7 @@ TEST(lanes_have_lines)
 	lanes_free(&roads);
 }
 
-TEST(nonsense_orders_are_ignored)
+TEST(invalid_commands_are_ignored)
 {
 	struct ego_params p = ego_params_for(4.6);
 	struct control c = { 0 };
@@ -388,7 +389,7 @@ TEST(nonsense_orders_are_ignored)
 	near(ego.wheel_angle, p.max_wheel_angle, 1e-9); /* the lock holds */
 }
 
-TEST(the_lever_moves_step_by_step)
+TEST(the_gear_lever_moves_step_by_step)
 {
 	struct ego_params p = ego_params_for(4.6);
 	struct control c = { 0 };

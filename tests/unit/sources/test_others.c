@@ -44,7 +44,7 @@ static bool near(double a, double b)
 	return fabs(a - b) < 1e-9;
 }
 
-TEST(numbers_stay_with_their_objects)
+TEST(object_ids_stay_with_their_objects)
 {
 	struct others t = { .most = 10 };
 	const struct sim_Detected3DObject *o;
@@ -82,7 +82,7 @@ TEST(numbers_stay_with_their_objects)
 	others_finish(&t);
 }
 
-TEST(of_many_the_nearest_are_told)
+TEST(of_many_objects_the_nearest_are_published)
 {
 	const struct join_ego ego = { .known = true, .position = { 500, 0, 0 }, .rotation = { 1, 0, 0, 0 } };
 	struct others t = { .most = 10 };
@@ -106,7 +106,7 @@ TEST(of_many_the_nearest_are_told)
 }
 
 /* The ego looks north at 10 20; a car 5 m ahead of it looks west, its box 1 m before its origin. */
-TEST(the_ego_sees_a_box_where_it_is)
+TEST(an_object_is_published_at_its_box_centre)
 {
 	static const struct sim_world_shape shape = { .size = { 4, 2, 1.5 }, .offset = { 1, 0, 0.75 } };
 	const struct join_ego ego = { .known = true,

@@ -63,7 +63,7 @@ static struct scan_params few(void)
 	return p;
 }
 
-TEST(the_road_is_a_cone_away)
+TEST(the_road_gives_a_circle_of_points_per_beam)
 {
 	struct scan_params p = few();
 	struct cloud c = cast(&p, NULL, 0);
@@ -80,7 +80,7 @@ TEST(the_road_is_a_cone_away)
 	drop(&c);
 }
 
-TEST(range_ends_the_view)
+TEST(the_range_limits_the_view)
 {
 	struct scan_params p = few();
 	struct cloud c;
@@ -96,7 +96,7 @@ TEST(range_ends_the_view)
 	drop(&c);
 }
 
-TEST(a_wall_ahead_is_where_it_is)
+TEST(a_wall_ahead_is_at_its_distance)
 {
 	struct scan_params p = few();
 	struct scan_box wall = { .x = 8.5, .z = 0, .length = 1, .width = 4, .height = 6, .reflectivity = 0.5 };
@@ -118,7 +118,7 @@ TEST(a_wall_ahead_is_where_it_is)
 	drop(&c);
 }
 
-TEST(turned_boxes_turn)
+TEST(rotated_boxes_are_hit)
 {
 	struct scan_params p = few();
 	struct scan_box box = {
@@ -130,7 +130,7 @@ TEST(turned_boxes_turn)
 	drop(&c);
 }
 
-TEST(from_above_the_roof_is_seen)
+TEST(a_roof_is_seen_from_above)
 {
 	/* A flat, wide box whose roof is 1 m below the sensor, from 3 to 9 m ahead. */
 	struct scan_params p = few();
@@ -144,7 +144,7 @@ TEST(from_above_the_roof_is_seen)
 	drop(&c);
 }
 
-TEST(the_nearer_hides_the_farther)
+TEST(a_nearer_box_hides_a_farther_one)
 {
 	struct scan_params p = few();
 	struct scan_box boxes[2] = {
@@ -162,7 +162,7 @@ TEST(the_nearer_hides_the_farther)
 	drop(&b);
 }
 
-TEST(behind_it_wraps_round)
+TEST(a_box_behind_the_sensor_is_seen_across_the_wrap_around)
 {
 	struct scan_params p = few();
 	struct scan_box box = { .x = -10, .z = 0, .length = 2, .width = 4, .height = 6, .reflectivity = 1 };
@@ -174,7 +174,7 @@ TEST(behind_it_wraps_round)
 	drop(&c);
 }
 
-TEST(nonsense_is_not_seen)
+TEST(invalid_boxes_are_not_seen)
 {
 	struct scan_params p = few();
 	struct scan_box boxes[] = {
@@ -190,8 +190,8 @@ TEST(nonsense_is_not_seen)
 	drop(&c);
 }
 
-/* What is compensated to its stamp has one time: who undistorts it again must find nothing to do. */
-TEST(a_turn_is_one_moment)
+/* Points compensated to the scan's stamp have one time, so that a reader that undistorts the scan changes nothing. */
+TEST(all_points_of_a_turn_have_one_time)
 {
 	struct scan_params p = few();
 	struct cloud c = cast(&p, NULL, 0);

@@ -59,7 +59,7 @@ TEST(buildings_are_turned_to_the_sensor)
 	near(boxes[0].yaw, -M_PI / 2);
 }
 
-TEST(a_sensor_may_look_elsewhere)
+TEST(a_sensor_may_be_mounted_at_any_angle)
 {
 	const struct scene_mount left = { .x = 1, .y = 1, .z = 0.5, .yaw = M_PI / 2 };
 	struct scan_box in_map = { .x = 100, .y = 80, .z = 5, .length = 10, .width = 4, .height = 10 };
@@ -83,7 +83,7 @@ TEST(a_sensor_may_look_elsewhere)
 	near(boxes[0].yaw, -M_PI);
 }
 
-TEST(the_pose_comes_from_the_right_frames)
+TEST(the_pose_is_read_from_the_right_frames)
 {
 	struct sim_builder b;
 	struct sim_Transforms *m = sim_Transforms_init(body, sizeof(body), &b);
@@ -131,7 +131,7 @@ static void refused(const char *text, int want, const char *words)
 	remove(path);
 }
 
-TEST(wrong_files_are_sentences)
+TEST(invalid_files_are_reported)
 {
 	struct scene_buildings b;
 	char why[256];

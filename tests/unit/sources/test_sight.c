@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is in view, and how near: scenes whose answer is known. */
+/* Objects in view, and their distance: scenes whose answer is known. */
 #include "tests/support/test.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static bool sees_alone(struct scan_box b)
 	return sight_sees(&AHEAD, &b, 1, 0);
 }
 
-TEST(what_is_in_view_is_seen)
+TEST(objects_in_view_are_seen)
 {
 	double edge = 20 * tan(M_PI / 6);
 
@@ -39,7 +39,7 @@ TEST(what_is_in_view_is_seen)
 	assert_false(sees_alone(box(-20, 0, 2, 2, 0)));
 }
 
-TEST(distance_and_elevation_have_ends)
+TEST(the_view_is_limited_in_distance_and_elevation)
 {
 	struct scan_box b = box(50.5, 0, 2, 2, 0);
 
@@ -54,7 +54,7 @@ TEST(distance_and_elevation_have_ends)
 	assert_false(sees_alone(b));
 }
 
-TEST(all_round_is_all_round)
+TEST(a_full_circle_view_has_no_gap)
 {
 	struct sight round = { .half_rad = M_PI, .half_up_rad = M_PI / 2, .range_max = 100 };
 
@@ -65,14 +65,14 @@ TEST(all_round_is_all_round)
 	}
 }
 
-TEST(what_is_behind_is_hidden)
+TEST(objects_behind_others_are_hidden)
 {
 	struct scan_box all[3] = { box(20, 0, 2, 2, 0), box(10, 0, 1, 4, 0), box(30, 0, 1, 100, 0) };
 
 	assert_false(sight_sees(&AHEAD, all, 2, 0));
 	assert_true(sight_sees(&AHEAD, all, 2, 1));
 	assert_true(sight_sees(&AHEAD, all + 1, 1, 0));
-	/* what is further away hides nothing */
+	/* an object further away hides nothing */
 	all[1] = all[2];
 	assert_true(sight_sees(&AHEAD, all, 2, 0));
 	/* the shadow of a wall at 10 m with its end at y = 0.4 ends at 0.8 at 20 m: the box shows 0.2 m */
@@ -86,16 +86,16 @@ TEST(what_is_behind_is_hidden)
 	assert_true(sight_sees(&AHEAD, all, 2, 0));
 }
 
-TEST(a_turned_wall_hides_too)
+TEST(a_rotated_wall_hides_objects)
 {
 	struct scan_box all[2] = { box(20, 0, 1, 1, 0), box(10, 0, 6, 0.2, M_PI / 3) };
 
 	assert_false(sight_sees(&AHEAD, all, 2, 0));
-	all[1].yaw = 0; /* along the way: narrower than what is behind it */
+	all[1].yaw = 0; /* along the way: narrower than the object behind it */
 	assert_true(sight_sees(&AHEAD, all, 2, 0));
 }
 
-TEST(what_the_sensor_is_in_hides_nothing)
+TEST(a_box_around_the_sensor_hides_nothing)
 {
 	struct scan_box all[2] = { box(20, 0, 2, 2, 0), box(0, 0, 4, 2, 0) };
 
@@ -123,7 +123,7 @@ TEST(the_nearest_point_is_exact)
 	near(nearest(box(1, 8, 2, 2, 0)), INFINITY); /* beside the view */
 }
 
-TEST(what_is_above_has_to_come_into_the_cone)
+TEST(the_nearest_point_of_an_overhang_lies_on_the_view_cone)
 {
 	struct scan_box b = box(20, 0, 38, 2, 0); /* a roof from 1 m to 39 m ahead, its underside 2 m above us */
 

@@ -95,7 +95,7 @@ static const uint8_t *hello(size_t *ret_size)
 	return fixed;
 }
 
-TEST(a_step_goes_through)
+TEST(a_step_is_carried_out)
 {
 	static const uint8_t step[] = { 0, 0, 0, 15, 7, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
 	struct peer p = { .answers = { NULL, step }, .sizes = { 0, sizeof(step) } };
@@ -111,7 +111,7 @@ TEST(a_step_goes_through)
 	peer_join(&p);
 }
 
-TEST(a_refusal_is_handed_on)
+TEST(a_refusal_of_sumo_is_returned)
 {
 	static const uint8_t no[] = { 0, 0, 0, 13, 9, 2, 0xff, 0, 0, 0, 2, 'n', 'o' };
 	struct peer p = { .answers = { NULL, no }, .sizes = { 0, sizeof(no) } };
@@ -138,7 +138,7 @@ static void refused(const uint8_t *answer, size_t size, int want)
 	peer_join(&p);
 }
 
-TEST(strangers_are_refused)
+TEST(invalid_peers_are_refused)
 {
 	static const uint8_t tiny[] = { 0, 0, 0, 3, 1, 2, 3 };
 	static const uint8_t huge[] = { 0x7f, 0xff, 0xff, 0xff, 1, 2, 3 };
@@ -158,7 +158,7 @@ TEST(strangers_are_refused)
 	refused(old, sizeof(old), -EPROTO);
 }
 
-TEST(silence_ends)
+TEST(a_silent_peer_times_out)
 {
 	struct peer p = { .silent = true };
 	struct traci *t = NULL;
@@ -186,6 +186,6 @@ TEST(a_dead_process_is_not_waited_for)
 	struct traci_options o = { .port = 1, .alive_fd = dead_fd, .stop_fd = -1, .timeout_ms = 600000 };
 	struct traci *t = NULL;
 
-	assert_int_equal(traci_connect(&o, &t), -EPIPE); /* nobody listens on port 1 */
+	assert_int_equal(traci_connect(&o, &t), -EPIPE); /* port 1 has no listener */
 	close(dead_fd);
 }

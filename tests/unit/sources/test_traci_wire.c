@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TraCI bytes: what is written, what real answers of SUMO mean, and what is refused. The answers
- * were recorded from SUMO 1.15; the fuzz harness sees them too.
+ * TraCI bytes: written requests, the meaning of real answers of SUMO, and refused ones. The answers were recorded from
+ * SUMO 1.15; the fuzz harness sees them too.
  */
 #include "tests/support/test.h"
 
@@ -29,7 +29,7 @@ static size_t load(const char *name, uint8_t *buf, size_t cap)
 	return n;
 }
 
-TEST(a_get_as_the_protocol_says)
+TEST(a_get_has_the_bytes_of_the_protocol)
 {
 	static const uint8_t want[] = { 0, 0, 0, 18, 0, 0, 0, 0, 14, 0xa4, 0x40, 0, 0, 0, 3, 'e', 'g', 'o' };
 	struct traci_out o;
@@ -41,7 +41,7 @@ TEST(a_get_as_the_protocol_says)
 	assert_memory_equal(buf, want, sizeof(want));
 }
 
-TEST(a_context_subscription_as_the_protocol_says)
+TEST(a_context_subscription_has_the_bytes_of_the_protocol)
 {
 	static const uint8_t want[] = { 0,   0,    0,    43,   0,    0, 0, 0, 39, 0x84, 0, 0,    0,   0, 0,
 					0,   0,    0,    0x3f, 0xe0, 0, 0, 0, 0,  0,    0, 0,    0,   0, 1,
@@ -56,7 +56,7 @@ TEST(a_context_subscription_as_the_protocol_says)
 	assert_memory_equal(buf, want, sizeof(want));
 }
 
-TEST(what_does_not_fit_is_not_sent)
+TEST(a_request_that_is_too_large_is_not_sent)
 {
 	struct traci_out o;
 	uint8_t buf[32];
@@ -100,7 +100,7 @@ static void on_item(void *user, const struct traci_item *it)
 		e->signals = it->value.i;
 }
 
-TEST(a_step_of_sumo_is_understood)
+TEST(a_step_of_sumo_is_parsed)
 {
 	uint8_t buf[4096];
 	size_t n = load("step", buf, sizeof(buf));
@@ -118,7 +118,7 @@ TEST(a_step_of_sumo_is_understood)
 	assert_string_equal(e.last_class, "passenger");
 }
 
-TEST(a_refusal_brings_sumos_words)
+TEST(a_refusal_has_sumos_text)
 {
 	uint8_t buf[256];
 	size_t n = load("refused", buf, sizeof(buf));
@@ -131,7 +131,7 @@ TEST(a_refusal_brings_sumos_words)
 	assert_true(traci_str_is(text, "Vehicle 'nobody' is not known."));
 }
 
-TEST(lists_and_shapes_are_understood)
+TEST(lists_and_shapes_are_parsed)
 {
 	uint8_t buf[4096];
 	struct traci_value v, group, links;
@@ -195,7 +195,7 @@ static size_t nest(uint8_t *buf, int depth)
 	return n + 2;
 }
 
-TEST(deep_nests_and_false_counts_are_refused)
+TEST(too_deep_nesting_and_wrong_counts_are_refused)
 {
 	uint8_t buf[64];
 	struct traci_value v;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Occupancy grids against one made by the reference's rule, written here by itself: shapes are cut to the grid, their edges walked cell
- * by cell, and each row filled from the first to the last cell that a walk has met; what is hidden is a shape too, from the outermost corners of
- * the one that hides to the edge of the grid.
+ * Occupancy grids against one made by the reference's rule, implemented here independently: shapes are cut to the grid,
+ * their edges walked cell by cell, and each row filled from the first to the last cell that a walk has met; a hidden
+ * area is a shape too, from the outermost corners of the hiding object to the edge of the grid.
  */
 #include "tests/support/test.h"
 
@@ -33,7 +33,7 @@ static int8_t want[SIDE * SIDE], got[SIDE * SIDE];
 
 /* ---- the reference's rule ---- */
 
-/* Keep what has sign * (x or y) <= HALF. */
+/* Keep the part with sign * (x or y) <= HALF. */
 static void clip(struct shape *s, bool along_x, double sign)
 {
 	struct shape from = *s;
@@ -186,7 +186,7 @@ static struct shape place(struct rnd *r, const struct sim_Pose *ego, struct scen
 	return s;
 }
 
-TEST(a_grid_is_the_references)
+TEST(a_grid_matches_the_reference)
 {
 	const struct grid g = { .resolution = RES, .width = SIDE, .height = SIDE };
 	struct sensors_look *l = calloc(1, sizeof(*l));
@@ -244,8 +244,8 @@ TEST(each_cell_that_a_box_touches_is_occupied)
 	assert_int_equal(got[(SIDE / 2) * SIDE + SIDE / 2], OCCUPIED);
 }
 
-/* Of what is drawn the lidar had a point in its last scan: not what is hidden, and nothing at all without a lidar. */
-TEST(only_what_the_lidar_hits_is_drawn)
+/* Drawn objects had a lidar point in the last scan: not hidden ones, and none at all without a lidar. */
+TEST(only_objects_hit_by_the_lidar_are_drawn)
 {
 	const struct sensors_grid c = { .grid = { .resolution = RES, .width = SIDE, .height = SIDE } };
 	const struct lidar_config lidar = { .resolution_rad = 0.01, .beams = 1, .elevation_rad = { 0 } };

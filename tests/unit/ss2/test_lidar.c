@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lidar that a scenario attaches: rays as configured, in its rhythm, after its delay; and what a detection sensor sees by it. */
+/*
+ * The lidar that a scenario attaches: rays as configured, at its rate, after its delay; and the objects that a
+ * detection sensor sees by it.
+ */
 #include "world.h"
 
 #include <sim/point_cloud.h>
@@ -52,7 +55,7 @@ static struct lidar_config three(void)
 	};
 }
 
-TEST(rays_go_where_the_configuration_says)
+TEST(rays_follow_the_configuration)
 {
 	struct lidar_config c = three();
 	const struct lidar_cloud *cloud;
@@ -77,7 +80,7 @@ TEST(rays_go_where_the_configuration_says)
 	close_sight(&t);
 }
 
-TEST(clouds_come_in_their_rhythm_and_after_their_delay)
+TEST(clouds_have_their_rate_and_delay)
 {
 	struct lidar_config c = three();
 	struct sight t;
@@ -103,8 +106,8 @@ TEST(clouds_come_in_their_rhythm_and_after_their_delay)
 	close_sight(&t);
 }
 
-/* Objects that stand in the way hide what is behind them, unless the sensor is clairvoyant. */
-TEST(detected_is_what_the_lidar_hits)
+/* Objects in the way hide those behind them, unless the sensor is clairvoyant. */
+TEST(only_objects_hit_by_the_lidar_are_detected)
 {
 	struct sensors_detection d = { .update_s = 0.1, .range = 100 };
 	const struct sensors_look *detected, *truth;
@@ -137,7 +140,7 @@ TEST(detected_is_what_the_lidar_hits)
 	close_sight(&t);
 }
 
-TEST(a_cloud_is_a_message)
+TEST(a_cloud_is_published_as_a_message)
 {
 	static _Alignas(8) uint8_t body[8192];
 	struct lidar_config c = three();
@@ -166,7 +169,7 @@ TEST(a_cloud_is_a_message)
 	close_sight(&t);
 }
 
-TEST(a_lidar_that_cannot_be_is_refused)
+TEST(an_invalid_lidar_is_refused)
 {
 	struct lidar_config bad[] = { three(), three(), three(), three(), three(), three() };
 	struct sight t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What sim-ss2 shows of a scene, and what it makes of the vehicle's own messages. */
+/* The messages that sim-ss2 makes of a scene, and of the vehicle's own messages. */
 #include "tests/support/test.h"
 
 #include "ss2/ss2.pb-c.h"
@@ -57,7 +57,7 @@ static const struct sim_Detected3DObject *objects(const struct scene *s, int64_t
 	return sim_Detected3DObjects_objects(sim_Detected3DObjects_from(body, size), size, ret_n);
 }
 
-TEST(objects_are_given_around_the_ego)
+TEST(objects_are_relative_to_the_ego)
 {
 	const struct sim_Detected3DObject *o;
 	struct scene_entity *e;
@@ -94,7 +94,7 @@ TEST(objects_are_given_around_the_ego)
 	assert_int_equal(o[0].id, 1);
 }
 
-TEST(the_box_turns_with_its_object)
+TEST(a_box_rotates_with_its_object)
 {
 	const struct sim_Detected3DObject *o;
 	struct scene_entity *e;
@@ -113,7 +113,7 @@ TEST(the_box_turns_with_its_object)
 	near(o[0].heading, M_PI / 2);
 }
 
-TEST(without_an_ego_they_are_on_the_map)
+TEST(without_an_ego_objects_are_relative_to_the_map)
 {
 	static const char *const labels[] = { "Unknown",    "Car",     "Truck",      "Bus",    "Trailer",
 					      "Motorcycle", "Bicycle", "Pedestrian", "Unknown" };
@@ -148,7 +148,7 @@ TEST(without_an_ego_they_are_on_the_map)
 	assert_int_equal(message_objects(&s, 0, body, 100), 0); /* no room */
 }
 
-TEST(of_a_crowd_the_nearest_are_told)
+TEST(of_a_crowd_the_nearest_objects_are_published)
 {
 	static _Alignas(8) uint8_t body[65536];
 	const struct sim_Detected3DObject *o;
@@ -175,7 +175,7 @@ TEST(of_a_crowd_the_nearest_are_told)
 	assert_true(message_signals(&s, body, message_signals_max(MESSAGE_BULBS_MAX)) > 0);
 }
 
-TEST(lights_have_the_id_of_the_map)
+TEST(traffic_lights_have_the_ids_of_the_map)
 {
 	static _Alignas(8) uint8_t body[4096];
 	const struct sim_TrafficSignal *t;
@@ -213,8 +213,8 @@ static struct sim_GpsOdometry odometry(double east, double north, float speed)
 					 .ignore_map_origin = 1 };
 }
 
-/* A can_bus of before the order says nothing of what comes of it. */
-TEST(who_was_told_that_nobody_drives_is_believed_later)
+/* A can_bus from before the order says nothing about its effect. */
+TEST(a_mode_reported_before_the_placement_is_ignored)
 {
 	struct sim_CanBus c = {
 		.longitude = 139.9, .latitude = 35.2, .orientation.w = 1, .mode = SIM_VEHICLE_MODE_AUTO
@@ -236,7 +236,7 @@ TEST(who_was_told_that_nobody_drives_is_believed_later)
 	assert_true(vehicle_now(&v, 20, 2, &s) && s.manual);
 }
 
-TEST(origins_are_read)
+TEST(origins_are_parsed)
 {
 	struct vehicle_origin o;
 
@@ -252,8 +252,8 @@ TEST(origins_are_read)
 	assert_true(o.altitude == -3);
 }
 
-/* The reference calls jerk what the speed has changed by, over the step. */
-TEST(jerk_is_what_the_reference_calls_so)
+/* The reference's jerk is the change of the speed over the step. */
+TEST(jerk_is_computed_as_in_the_reference)
 {
 	struct vehicle v = { .origin.mgrs = true };
 	struct sim_GpsOdometry m = odometry(381816.0, 3973739.0, 8);
@@ -266,7 +266,7 @@ TEST(jerk_is_what_the_reference_calls_so)
 }
 
 /* Theirs: sideways wz vx, about z what wz has changed by over the step. */
-TEST(a_turn_accelerates_as_the_reference_says)
+TEST(lateral_and_angular_acceleration_match_the_reference)
 {
 	struct vehicle v = { .origin.mgrs = true };
 	struct sim_GpsOdometry m = odometry(381816.0, 3973739.0, 8);
@@ -318,7 +318,7 @@ TEST(the_odometry_places_the_ego_on_the_map)
 	near(s.pose.position.x, 5);
 }
 
-TEST(a_silent_vehicle_is_none)
+TEST(a_vehicle_that_is_silent_for_too_long_is_ignored)
 {
 	struct vehicle v = { .origin.mgrs = true };
 	struct sim_GpsOdometry m = odometry(500000, 4000000, 0);
@@ -337,7 +337,7 @@ TEST(a_silent_vehicle_is_none)
 	assert_false(vehicle_now(&v, 7 * S, 3, &s)); /* nonsense is no sign of life */
 }
 
-TEST(the_bus_serves_where_there_is_no_odometry)
+TEST(without_odometry_the_can_bus_is_used)
 {
 	struct sim_CanBus m = { .latitude = 35.9, .longitude = 139.9, .altitude = 40, .orientation.w = 1, .speed = 3 };
 	struct sim_GpsOdometry o = odometry(300001, 3000002, 1);

@@ -83,7 +83,7 @@ static void close_sight(struct sight *t)
 	noise_file_free(t->settings);
 }
 
-/* The car in the next look; NULL: it is not seen. What it should be is never disturbed. */
+/* The car in the next look; NULL: it is not seen. The true state is never disturbed. */
 static const struct scene_entity *look(struct sight *t)
 {
 	t->now_ns += LOOK_NS;
@@ -122,7 +122,7 @@ static struct figures figures_of(struct sight *t)
 	return (struct figures){ m, sqrt(square), (product / (LOOKS - 1) - m * m) / square };
 }
 
-TEST(distance_is_drawn_by_the_ellipse_that_holds_the_object)
+TEST(distance_noise_depends_on_the_ellipse_around_the_object)
 {
 	struct figures f;
 	struct sight t;
@@ -142,7 +142,7 @@ TEST(distance_is_drawn_by_the_ellipse_that_holds_the_object)
 	close_sight(&t);
 }
 
-TEST(noise_goes_on_from_what_it_was)
+TEST(noise_is_correlated_over_time)
 {
 	struct figures f;
 	struct sight t;
@@ -170,7 +170,7 @@ TEST(ellipses_turn_with_the_ego)
 	close_sight(&t);
 }
 
-TEST(who_is_seen_is_seen_again)
+TEST(detection_is_correlated_over_time)
 {
 	unsigned seen = 0, again = 0;
 	bool before = false;
@@ -190,7 +190,7 @@ TEST(who_is_seen_is_seen_again)
 	close_sight(&t);
 }
 
-TEST(yaw_turns_and_flips)
+TEST(yaw_has_noise_and_flips)
 {
 	struct sight t;
 
@@ -204,7 +204,7 @@ TEST(yaw_turns_and_flips)
 	close_sight(&t);
 }
 
-TEST(groups_are_for_whom_they_say)
+TEST(noise_groups_apply_to_their_entities)
 {
 	struct sight t;
 
@@ -227,7 +227,7 @@ TEST(groups_are_for_whom_they_say)
 	close_sight(&t);
 }
 
-TEST(model_4_starts_from_the_nearest_point)
+TEST(model_4_measures_from_the_nearest_point)
 {
 	const struct scene_entity *e;
 	struct sight t;
@@ -302,7 +302,7 @@ TEST(a_file_overrides_the_scenario)
 	noise_file_free(s);
 }
 
-TEST(of_too_many_the_first_are_forgotten)
+TEST(of_too_many_objects_the_first_are_forgotten)
 {
 	struct sight t;
 	char name[16];
@@ -333,7 +333,7 @@ static void refused(const char *text, const char *word)
 		fail_msg("%s: %s", text, err_why());
 }
 
-TEST(what_cannot_be_is_a_sentence)
+TEST(invalid_noise_configurations_are_refused_with_the_reason)
 {
 	refused("{", "noise-");
 	refused(FILE_OF("\"/perception/object_recognition/detection/object\": {}"), "did you mean");

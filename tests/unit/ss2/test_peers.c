@@ -200,7 +200,7 @@ TEST_WITH(a_req_socket_is_answered, set_up, tear_down)
 	AWAIT((look(), connected() == 0));
 }
 
-TEST_WITH(answers_come_back_in_their_envelopes, set_up, tear_down)
+TEST_WITH(answers_are_returned_in_their_envelopes, set_up, tear_down)
 {
 	void *req = client_with(ZMQ_REQ, port(), ZMQ_REQ_CORRELATE, 1), *dealer = client(ZMQ_DEALER);
 	char got[64];
@@ -222,7 +222,7 @@ TEST_WITH(answers_come_back_in_their_envelopes, set_up, tear_down)
 	leave(dealer);
 }
 
-TEST_WITH(a_client_that_pings_is_answered, set_up, tear_down)
+TEST_WITH(a_ping_is_answered, set_up, tear_down)
 {
 	void *c = client_with(ZMQ_REQ, port(), ZMQ_HEARTBEAT_IVL, 5);
 	uint64_t before;
@@ -236,7 +236,7 @@ TEST_WITH(a_client_that_pings_is_answered, set_up, tear_down)
 	leave(c);
 }
 
-TEST_WITH(the_largest_request_is_answered_and_a_larger_one_cut_off, set_up, tear_down)
+TEST_WITH(the_largest_request_is_answered_and_a_larger_one_refused, set_up, tear_down)
 {
 	size_t n = ZMTP_REQUEST_MAX - 11; /* with its frames */
 	char *big = malloc(n + 1), got[64];
@@ -275,7 +275,7 @@ static int listen_and_close(const char *bind_to)
 	return at.ss_family;
 }
 
-TEST(it_listens_at_addresses_and_interfaces)
+TEST(the_server_listens_at_addresses_and_interfaces)
 {
 	int six = listen_and_close("::1");
 
@@ -287,7 +287,7 @@ TEST(it_listens_at_addresses_and_interfaces)
 	assert_non_null(strstr(err_why(), "--bind: \"no such interface\""));
 }
 
-TEST_WITH(a_port_that_is_taken_is_named, set_up, tear_down)
+TEST_WITH(a_port_in_use_is_named, set_up, tear_down)
 {
 	assert_int_equal(listen_at("127.0.0.1", port()), -EADDRINUSE);
 	assert_non_null(strstr(err_why(), "is in use by another program; choose another with --port"));
@@ -362,7 +362,7 @@ static size_t memory(void)
 	return (size_t)st.st_blocks * 512;
 }
 
-TEST_WITH(who_does_not_keep_to_the_protocol_is_cut_off, set_up, tear_down)
+TEST_WITH(a_client_that_breaks_the_protocol_is_disconnected, set_up, tear_down)
 {
 	static const struct {
 		const char *bytes;
@@ -393,7 +393,7 @@ TEST_WITH(who_does_not_keep_to_the_protocol_is_cut_off, set_up, tear_down)
 	leave(c);
 }
 
-TEST_WITH(parts_without_end_take_no_more_than_one_request, set_up, tear_down)
+TEST_WITH(endless_message_parts_take_no_more_memory_than_one_request, set_up, tear_down)
 {
 	static uint8_t parts[ZMTP_REQUEST_MAX];
 	int fd = raw_open();
@@ -408,7 +408,7 @@ TEST_WITH(parts_without_end_take_no_more_than_one_request, set_up, tear_down)
 	close(fd);
 }
 
-TEST_WITH(byte_by_byte_is_as_good, set_up, tear_down)
+TEST_WITH(a_request_may_arrive_byte_by_byte, set_up, tear_down)
 {
 	static const char request[] = "\1\0\0\5hello";
 	uint8_t greeting[ZMTP_GREETING], got[256];
@@ -428,7 +428,7 @@ TEST_WITH(byte_by_byte_is_as_good, set_up, tear_down)
 }
 
 /* Its answers wait here, and so do its requests, up to a bound. */
-TEST_WITH(who_does_not_read_its_answers_is_not_heard, set_up, tear_down)
+TEST_WITH(requests_of_a_client_that_reads_no_answers_are_not_read, set_up, tear_down)
 {
 	size_t len = 300000, sent = 0;
 	char *request = calloc(1, len + 11);
@@ -454,7 +454,7 @@ TEST_WITH(who_does_not_read_its_answers_is_not_heard, set_up, tear_down)
 	free(request);
 }
 
-TEST_WITH(a_hundred_connections_do_not_put_out_who_is_spared, set_up, tear_down)
+TEST_WITH(a_hundred_connections_do_not_displace_the_protected_one, set_up, tear_down)
 {
 	void *c = client(ZMQ_REQ);
 	int fd[100];
@@ -480,7 +480,7 @@ TEST_WITH(a_hundred_connections_do_not_put_out_who_is_spared, set_up, tear_down)
 	leave(c);
 }
 
-TEST_WITH(who_does_not_say_what_it_is_is_put_out_in_time, set_up, tear_down)
+TEST_WITH(a_connection_without_a_handshake_is_closed_in_time, set_up, tear_down)
 {
 	int fd = raw(), open = raw_open();
 
@@ -497,7 +497,7 @@ TEST_WITH(who_does_not_say_what_it_is_is_put_out_in_time, set_up, tear_down)
 
 /* ---- the next process ---- */
 
-TEST_WITH(a_connection_goes_on_wherever_it_was, set_up, tear_down)
+TEST_WITH(the_next_process_continues_a_connection_at_any_byte, set_up, tear_down)
 {
 	static const char bytes[] = "\1\0\0\5hello\1\0\0\3you";
 	uint8_t greeting[ZMTP_GREETING], got[256];
@@ -528,7 +528,7 @@ TEST_WITH(a_connection_goes_on_wherever_it_was, set_up, tear_down)
 }
 
 /* Most of it waits in this process's memory when it is killed. */
-TEST_WITH(an_answer_that_was_on_its_way_arrives_whole, set_up, tear_down)
+TEST_WITH(a_partly_sent_answer_arrives_completely, set_up, tear_down)
 {
 	size_t n = ZMTP_REQUEST_MAX - 11;
 	char *big = malloc(n);
@@ -552,7 +552,7 @@ TEST_WITH(an_answer_that_was_on_its_way_arrives_whole, set_up, tear_down)
 	free(big);
 }
 
-TEST_WITH(who_connects_while_nobody_serves_is_served_by_the_next, set_up, tear_down)
+TEST_WITH(a_client_that_connects_between_two_processes_is_served_by_the_next, set_up, tear_down)
 {
 	int at = port();
 	void *c;
@@ -566,7 +566,7 @@ TEST_WITH(who_connects_while_nobody_serves_is_served_by_the_next, set_up, tear_d
 	leave(c);
 }
 
-TEST_WITH(who_has_gone_meanwhile_is_gone, set_up, tear_down)
+TEST_WITH(a_client_that_disconnected_between_two_processes_is_removed, set_up, tear_down)
 {
 	int fd = raw_open(), stays = raw_open();
 
@@ -581,7 +581,7 @@ TEST_WITH(who_has_gone_meanwhile_is_gone, set_up, tear_down)
 }
 
 /* simd closes the pair when there is no next one. */
-TEST_WITH(who_ends_in_order_leaves_its_clients_too, set_up, tear_down)
+TEST_WITH(connections_are_handed_over_after_an_orderly_end_too, set_up, tear_down)
 {
 	void *c = client(ZMQ_REQ);
 
@@ -594,8 +594,8 @@ TEST_WITH(who_ends_in_order_leaves_its_clients_too, set_up, tear_down)
 	leave(c);
 }
 
-/* Whatever else that pair was used for. */
-TEST_WITH(what_is_not_of_a_sim_ss2_is_not_taken_over, set_up, tear_down)
+/* Whatever else the socket pair was used for. */
+TEST_WITH(invalid_handed_over_state_is_not_used, set_up, tear_down)
 {
 	struct keep_set set = { .word = { 1, 2 }, .fd = { s.pair[0], s.pair[1] }, .n = 2 };
 	struct keep k = { .in = s.pair[0], .out = s.pair[1] };
@@ -613,7 +613,7 @@ TEST_WITH(what_is_not_of_a_sim_ss2_is_not_taken_over, set_up, tear_down)
 	restart();
 }
 
-TEST_WITH(a_request_is_counted_by_who_begins_it, set_up, tear_down)
+TEST_WITH(each_start_of_a_request_is_counted, set_up, tear_down)
 {
 	void *c = client(ZMQ_REQ);
 	struct peers_request q;
@@ -637,7 +637,7 @@ TEST_WITH(a_request_is_counted_by_who_begins_it, set_up, tear_down)
 
 /* ---- killed, really ---- */
 
-/* What it counts is put back when it is killed in the middle. */
+/* Its count is restored when it is killed in the middle. */
 struct counted {
 	uint64_t first, second;
 };
@@ -678,7 +678,7 @@ _Noreturn static void life(const char *path, bool traced)
 		while (peers_next(&s.p, &q) == 0)
 			count(&store, &q);
 		n = peers_poll(&s.p, p);
-		if (poll(p, n, 1) > 0) /* who traces it wants it to go on */
+		if (poll(p, n, 1) > 0) /* the tracing process wants it to continue */
 			peers_look(&s.p, p, n);
 	}
 }
@@ -749,7 +749,7 @@ static pid_t begin_victim(struct victims *v)
 	return start_life(v->path, true);
 }
 
-/* It is answered once, whoever does it: the number says how often any of them was worked on. */
+/* It is answered once, by whichever process: the number says how often any of them was executed. */
 static void end_victim(struct victims *v, pid_t pid)
 {
 	char want[32], got[64];
@@ -779,7 +779,7 @@ static void end_victims(struct victims *v)
 }
 
 /* From its first one, when it takes over, to those behind the answer. */
-TEST_WITH(killed_at_each_system_call_none_hangs, set_up, tear_down)
+TEST_WITH(a_kill_at_each_system_call_blocks_no_client, set_up, tear_down)
 {
 	struct victims v;
 
@@ -796,7 +796,7 @@ TEST_WITH(killed_at_each_system_call_none_hangs, set_up, tear_down)
 }
 
 /* From where it has the request to where its answer leaves. */
-TEST_WITH(killed_between_two_instructions_none_hangs, set_up, tear_down)
+TEST_WITH(a_kill_between_any_two_instructions_blocks_no_client, set_up, tear_down)
 {
 	struct victims v;
 

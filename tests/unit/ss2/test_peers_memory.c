@@ -27,7 +27,7 @@ static void next(struct peers_memory *m)
 	assert_int_equal(peers_memory_open(m, fd), 0);
 }
 
-TEST(what_wraps_is_in_one_piece)
+TEST(data_that_wraps_around_is_contiguous)
 {
 	struct peers_line l = { .id = 1, .in_base = 1000, .out_base = 3 };
 	struct peers_memory m;
@@ -42,7 +42,7 @@ TEST(what_wraps_is_in_one_piece)
 	peers_memory_close(&m);
 }
 
-TEST(rings_are_given_back)
+TEST(ring_memory_is_freed)
 {
 	struct peers_line l = { .id = 1 };
 	struct peers_memory m;
@@ -58,7 +58,7 @@ TEST(rings_are_given_back)
 	peers_memory_close(&m);
 }
 
-TEST(what_is_no_such_memory_is_refused)
+TEST(invalid_memory_is_refused)
 {
 	struct peers_memory m;
 
@@ -105,7 +105,7 @@ static bool cut_after(struct peers_memory *m, int steps)
 	return within;
 }
 
-TEST(a_change_is_whole_wherever_it_is_cut)
+TEST(an_interrupted_change_is_complete_or_undone)
 {
 	unsigned made = 0, not_made = 0;
 	struct peers_memory m;

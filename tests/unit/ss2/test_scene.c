@@ -48,7 +48,7 @@ static bool is_there(unsigned i)
 	return e != NULL;
 }
 
-TEST_WITH(each_of_all_is_found_by_name, setup, teardown)
+TEST_WITH(each_entity_is_found_by_name, setup, teardown)
 {
 	struct scene_entity *e;
 
@@ -62,14 +62,14 @@ TEST_WITH(each_of_all_is_found_by_name, setup, teardown)
 	assert_null(scene_find(&s, ""));
 }
 
-TEST_WITH(those_that_go_are_gone_and_the_others_stay, setup, teardown)
+TEST_WITH(despawned_entities_are_gone_and_the_others_stay, setup, teardown)
 {
 	for (unsigned i = 0; i < 100; i++)
 		spawn(i);
 	for (unsigned i = 0; i < 100; i += 2) {
 		assert_int_equal(scene_despawn(&s, name_of(i)), 0);
 		assert_int_equal(scene_despawn(&s, name_of(i)), -ENOENT);
-		spawn(100 + i); /* right after it, before anybody is looked for */
+		spawn(100 + i); /* right after it, before any search */
 	}
 	for (unsigned i = 0; i < 200; i++)
 		assert_true(is_there(i) == (i < 100 ? i % 2 == 1 : i % 2 == 0));
@@ -80,8 +80,8 @@ TEST_WITH(those_that_go_are_gone_and_the_others_stay, setup, teardown)
 	assert_false(is_there(3));
 }
 
-/* A process of before has left them: only their number is told. */
-TEST_WITH(what_was_left_is_found, setup, teardown)
+/* An earlier process has left them: only their number is reported. */
+TEST_WITH(entities_of_an_earlier_process_are_found, setup, teardown)
 {
 	struct scene left;
 

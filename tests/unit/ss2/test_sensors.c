@@ -52,7 +52,7 @@ static void look(struct sight *t, int64_t sim_ns)
 	sensors_detect(&t->sensors, &t->scene, sim_ns, &t->detected, &t->truth);
 }
 
-TEST(what_is_far_or_below_is_not_seen)
+TEST(objects_too_far_or_on_another_level_are_not_seen)
 {
 	struct sensors_detection c = { .all = true, .update_s = 0.1, .range = 50 };
 	struct sight t;
@@ -118,7 +118,7 @@ static uint32_t seen(struct sight *t, int64_t sim_ns)
 }
 
 /* Down a slope of 10 %, cars on it are up to 6 m lower; one under it is not seen. */
-TEST(what_is_on_the_egos_slope_is_seen)
+TEST(objects_on_the_slope_of_the_ego_are_seen)
 {
 	struct sensors_detection c = { .all = true, .update_s = 0.1, .range = 100 };
 	const double slope = atan(0.1);
@@ -136,7 +136,7 @@ TEST(what_is_on_the_egos_slope_is_seen)
 }
 
 /* The reference's plane is the one of when it was first asked for, until the ego has turned by more than 0.04 rad. */
-TEST(the_egos_plane_stays_until_it_has_turned)
+TEST(the_plane_of_the_ego_is_kept_until_it_has_turned)
 {
 	struct sensors_detection c = { .all = true, .update_s = 0.1, .range = 100 };
 	struct scene_entity *ego;
@@ -160,7 +160,7 @@ TEST(the_egos_plane_stays_until_it_has_turned)
 	close_sight(&t);
 }
 
-TEST(looks_come_in_their_rhythm_and_after_their_delay)
+TEST(detections_have_their_rate_and_delay)
 {
 	struct sensors_detection c = {
 		.all = true, .update_s = 0.1, .range = 500, .delay_s = 0.2, .truth_delay_s = 0.5
@@ -188,7 +188,7 @@ TEST(looks_come_in_their_rhythm_and_after_their_delay)
 }
 
 /* By the scenario's own time it is 10 Hz, however its ROS time jitters: 30 frames a second, 10 s, +-8 ms. */
-TEST(ros_time_may_jitter)
+TEST(jitter_of_ros_time_does_not_change_the_rates)
 {
 	static const uint32_t sensors[] = { PEER_ATTACH_LIDAR, PEER_ATTACH_DETECTION, PEER_ATTACH_GRID };
 	const struct peer_pose at = { .qw = 1 };
@@ -321,7 +321,7 @@ static void drive(struct reckon *ret, double noise, int seed)
 	close_sight(&t);
 }
 
-TEST(its_gyro_leads_to_the_yaw)
+TEST(integrating_the_gyro_gives_the_yaw)
 {
 	struct reckon r;
 
@@ -334,7 +334,7 @@ TEST(its_gyro_leads_to_the_yaw)
 	}
 }
 
-TEST(a_grid_is_a_message)
+TEST(a_grid_is_published_as_a_message)
 {
 	struct grid g = { .resolution = 0.5, .width = 40, .height = 20 };
 	static _Alignas(8) uint8_t body[2048];
@@ -362,7 +362,7 @@ TEST(a_grid_is_a_message)
 	assert_int_equal(message_grid(&g, &l, body, 100), 0);
 }
 
-TEST(a_configuration_that_cannot_be_is_refused)
+TEST(an_invalid_sensor_configuration_is_refused)
 {
 	const struct sensors_detection bad[] = {
 		{ .update_s = (double)NAN },   { .range = -1 },   { .lost = 1.5 },
@@ -385,7 +385,7 @@ TEST(a_configuration_that_cannot_be_is_refused)
 	close_sight(&t);
 }
 
-TEST(a_scenario_attaches_them)
+TEST(a_scenario_attaches_all_sensors)
 {
 	static const uint32_t all[] = { PEER_ATTACH_LIDAR, PEER_ATTACH_DETECTION, PEER_ATTACH_IMU, PEER_ATTACH_GRID,
 					PEER_ATTACH_LIGHT_DETECTOR };

@@ -50,7 +50,7 @@ static void begin(struct world *w)
 	assert_true(ask_spawn(w, "car_1", false));
 }
 
-TEST(time_is_what_the_scenario_says)
+TEST(time_follows_the_scenario)
 {
 	struct world w;
 
@@ -67,7 +67,7 @@ TEST(time_is_what_the_scenario_says)
 	world_finish(&w);
 }
 
-TEST(a_time_that_is_none_is_refused)
+TEST(an_invalid_time_is_refused)
 {
 	/* update_frame with current_ros_time {sec -1}, {nanosec 1e9}; initialize with step_time NaN */
 	static const uint8_t before_zero[] = { 0x12, 0x0d, 0x1a, 0x0b, 0x08, 0xff, 0xff, 0xff,
@@ -88,7 +88,7 @@ TEST(a_time_that_is_none_is_refused)
 	world_finish(&w);
 }
 
-TEST(without_a_ros_time_the_scenario_has_its_own)
+TEST(without_a_ros_time_the_scenario_time_is_used)
 {
 	static const uint8_t frame[] = { 0x12, 0x09, 0x09, 0, 0, 0, 0, 0, 0, 0xe0, 0x3f }; /* 0.5 s */
 	static const uint8_t never[] = { 0x12, 0x09, 0x09, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f }; /* NaN */
@@ -102,7 +102,7 @@ TEST(without_a_ros_time_the_scenario_has_its_own)
 	world_finish(&w);
 }
 
-TEST(initialising_again_drops_all_and_jumps)
+TEST(initialize_again_drops_all_entities_and_jumps)
 {
 	const struct peer_light light = { .id = 7, .n = 1, .bulb = { { 2, 0, 1, 1 } } };
 	struct world w;
@@ -121,7 +121,7 @@ TEST(initialising_again_drops_all_and_jumps)
 	world_finish(&w);
 }
 
-TEST(before_initialize_it_answers_as_the_reference)
+TEST(before_initialize_answers_match_the_reference)
 {
 	struct world w;
 
@@ -141,7 +141,7 @@ TEST(before_initialize_it_answers_as_the_reference)
 	world_finish(&w);
 }
 
-TEST(what_simd_refuses_is_told)
+TEST(refusals_of_simd_are_passed_on)
 {
 	struct world w;
 
@@ -219,8 +219,8 @@ TEST(the_ego_is_where_its_vehicle_says)
 	world_finish(&w);
 }
 
-/* A string of protobuf is UTF-8, or the whole answer is none. */
-TEST(what_is_echoed_is_utf8)
+/* A string of protobuf must be UTF-8, otherwise the whole answer is invalid. */
+TEST(strings_in_answers_are_valid_utf8)
 {
 	const struct peer_status s = { .name = "car_1", .action = "a\xff\xc3\xa9", .pose = { .qw = 1 } };
 	struct world w;
@@ -234,7 +234,7 @@ TEST(what_is_echoed_is_utf8)
 	world_finish(&w);
 }
 
-/* Who began last owns the scenario; the one before cannot move it any more, and may begin again itself. */
+/* The client that began last owns the scenario; the earlier one cannot move it any more, and may begin again itself. */
 TEST(a_scenario_has_one_owner)
 {
 	struct world w;
@@ -254,7 +254,7 @@ TEST(a_scenario_has_one_owner)
 	assert_false(ask_frame(&w, 20 * MS));
 	assert_false(ask_spawn(&w, "ego", true));
 	assert_int_equal(w.now_sim_ns, 10 * MS);
-	server_peer(w.server, ""); /* who has sent, and gone, is nobody that could own it */
+	server_peer(w.server, ""); /* a peer that has sent a request and disconnected cannot own it */
 	assert_false(ask_frame(&w, 20 * MS));
 	assert_non_null(strstr(w.a.description, "10.0.0.2:9"));
 	assert_false(ask_initialize(&w, 0));
@@ -267,7 +267,7 @@ TEST(a_scenario_has_one_owner)
 	world_finish(&w);
 }
 
-/* Before 1.4.0: nobody here moves an ego along a line, and who asks is told so. */
+/* Before 1.4.0: simd moves no ego along a trajectory, and a client that requests it gets an error that says so. */
 TEST(a_trajectory_is_refused)
 {
 	struct world w;
@@ -298,7 +298,7 @@ TEST(unknown_entities_are_named_and_nothing_moves)
 		if (n != PEER_ATTACH_LIDAR && n != PEER_ATTACH_DETECTION && n != PEER_ATTACH_GRID &&
 		    n != PEER_ATTACH_IMU)
 			continue;
-		peer_attach(&w.q, n, "nobody"); /* the reference looks for nobody either */
+		peer_attach(&w.q, n, "nobody"); /* the reference does not check the name either */
 		assert_true(world_ask(&w, n));
 		peer_attach(&w.q, n, "ego");
 		assert_true(world_ask(&w, n));
@@ -326,7 +326,7 @@ TEST(a_second_spawn_of_a_name_changes_nothing_and_a_second_ego_is_refused)
 
 /* ---- the vehicle is placed ---- */
 
-TEST(the_vehicle_is_placed_and_heard_from_the_next_frame_on)
+TEST(a_vehicle_is_placed_and_its_status_used_from_the_next_frame_on)
 {
 	struct peer_status s = {
 		.name = "ego", .pose = { 9, 8, 0, 0, 1, 0, 0 }, .speed = 3, .yaw_rate = 0.1, .accel = 0.5
@@ -360,8 +360,8 @@ TEST(the_vehicle_is_placed_and_heard_from_the_next_frame_on)
 	world_finish(&w);
 }
 
-/* As the reference does it: its status in a frame is that of the frame's own instant. */
-TEST(the_vehicle_is_moved_on_before_its_status_is_answered)
+/* As in the reference: the status in a frame is that of the frame's own instant. */
+TEST(the_vehicle_is_advanced_before_its_status_is_answered)
 {
 	const struct peer_status all[] = { { .name = "car_1", .type = 1, .pose = { 1, 2, 0, 0, 1, 0, 0 } },
 					   { .name = "ego", .pose = { 9, 8, 0, 0, 1, 0, 0 } } };
@@ -381,8 +381,8 @@ TEST(the_vehicle_is_moved_on_before_its_status_is_answered)
 	world_finish(&w);
 }
 
-/* The scenario has put what it was answered on its map: height and slope are the vehicle's ground. */
-TEST(the_vehicle_is_told_the_ground_of_the_map)
+/* The scenario has fitted the answered position to its map: its height and slope are the vehicle's ground. */
+TEST(the_vehicle_gets_the_ground_height_and_slope_of_the_map)
 {
 	const struct peer_status s = { .name = "ego", .pose = { 9, 8, 7, .qy = sin(-0.05), .qw = cos(0.05) } };
 	struct world w;
@@ -435,8 +435,8 @@ TEST(the_vehicle_stays_where_it_is_until_the_logic_starts)
 	world_finish(&w);
 }
 
-/* The order has ended, and nobody has asked to drive: it stays where it was put. */
-TEST(after_an_order_the_ego_stays_until_somebody_drives)
+/* The order has ended, and no one has asked to drive: the ego stays where it was placed. */
+TEST(after_a_placement_the_ego_stays_until_it_is_driven)
 {
 	const struct peer_status s = { .name = "ego", .pose = { 9, 8, 0, 0, 1, 0, 0 }, .speed = 3 };
 	struct world w;
@@ -462,7 +462,7 @@ TEST(after_an_order_the_ego_stays_until_somebody_drives)
 	world_finish(&w);
 }
 
-TEST(who_is_driven_by_nobody_goes_where_the_scenario_wants)
+TEST(an_undriven_vehicle_follows_the_scenario)
 {
 	const struct peer_status s = { .name = "ego", .pose = { 9, 8, 0, 0, 1, 0, 0 } };
 	struct world w;
@@ -485,7 +485,7 @@ static int again(struct world *w, uint64_t simd_id, uint32_t clock_generation)
 	return server_restore(w->server, simd_id, clock_generation);
 }
 
-TEST(the_next_process_goes_on_with_the_scene)
+TEST(the_next_process_continues_with_the_scene)
 {
 	const struct peer_status s[] = { { .name = "ego", .pose = { 9, 8, 0, 0, 1, 0, 0 } },
 					 { .name = "car_1", .pose = { 5, 6, 0, 0, 1, 0, 0 } } };
@@ -509,7 +509,7 @@ TEST(the_next_process_goes_on_with_the_scene)
 	world_finish(&w);
 }
 
-TEST(who_ended_within_a_request_is_named_with_it)
+TEST(the_request_that_ended_a_process_is_named)
 {
 	struct world w;
 
@@ -523,7 +523,7 @@ TEST(who_ended_within_a_request_is_named_with_it)
 	world_finish(&w);
 }
 
-TEST(a_file_that_is_no_scene_is_none)
+TEST(an_invalid_scene_file_is_ignored)
 {
 	char path[TEST_PATH_MAX];
 	struct store s;
@@ -543,14 +543,14 @@ TEST(a_file_that_is_no_scene_is_none)
 	assert_int_equal(s.head->n_entities, 0);
 	store_close(&s);
 	assert_int_equal(chmod(path, 0666), 0);
-	assert_true(store_open(&s, path, 0) < 0); /* somebody else's words */
+	assert_true(store_open(&s, path, 0) < 0); /* other users may have written it */
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(symlink("/etc/passwd", path), 0);
 	assert_true(store_open(&s, path, 0) < 0);
 	assert_int_equal(unlink(path), 0);
 }
 
-TEST(entities_come_and_go)
+TEST(entities_are_spawned_and_despawned)
 {
 	struct world w;
 
@@ -570,7 +570,7 @@ TEST(entities_come_and_go)
 	world_finish(&w);
 }
 
-TEST(poses_that_are_none_are_refused)
+TEST(invalid_poses_are_refused)
 {
 	const struct peer_pose bad[] = { { .x = (double)NAN, .qw = 1 },
 					 { .y = (double)INFINITY, .qw = 1 },
@@ -591,7 +591,7 @@ TEST(poses_that_are_none_are_refused)
 	world_finish(&w);
 }
 
-TEST(motion_that_is_none_is_echoed_but_not_shown)
+TEST(invalid_motion_is_echoed_but_not_published)
 {
 	const struct peer_status s = { .name = "car_1", .pose = { .qw = 1 }, .speed = (double)NAN };
 	struct world w;
@@ -603,7 +603,7 @@ TEST(motion_that_is_none_is_echoed_but_not_shown)
 	world_finish(&w);
 }
 
-TEST(each_lit_bulb_is_told)
+TEST(each_lit_bulb_is_published)
 {
 	static const struct {
 		struct peer_light light;
@@ -719,7 +719,7 @@ TEST(a_light_is_in_each_of_its_groups)
 	world_finish(&w);
 }
 
-TEST(the_step_time_is_taken_within_bounds)
+TEST(the_step_time_is_accepted_within_bounds)
 {
 	struct server_info i;
 	struct world w;
@@ -771,7 +771,7 @@ TEST(broken_bytes_are_refused)
 	world_finish(&w);
 }
 
-TEST(what_a_peer_sends_is_bounded)
+TEST(requests_are_bounded)
 {
 	uint8_t *big = mem_zalloc(CODEC_REQUEST_MAX + 1);
 	char name[SCENE_NAME_MAX + 2];
@@ -816,8 +816,8 @@ TEST(what_a_peer_sends_is_bounded)
 
 #define CROWD SCENE_ENTITIES_MAX
 
-/* As they are said to be in each frame: turning, on a slope. */
-TEST(as_many_cars_as_there_may_be_move_at_once)
+/* With the state given in each frame: turning, on a slope. */
+TEST(the_maximum_number_of_cars_moves_at_once)
 {
 	static struct peer_status s[CROWD];
 	static char name[CROWD][16];
@@ -855,7 +855,7 @@ TEST(the_same_entity_twice_is_answered_twice)
 	world_finish(&w);
 }
 
-TEST(memory_may_end_anywhere)
+TEST(allocations_may_fail_anywhere)
 {
 	const struct peer_status s[] = { { .name = "ego", .action = "a", .pose = { .qw = 1 } },
 					 { .name = "car_1", .action = "b", .pose = { .qw = 1 } } };
@@ -885,7 +885,7 @@ TEST(memory_may_end_anywhere)
 	world_finish(&w);
 }
 
-TEST(the_transports_refusal_is_an_answer_too)
+TEST(a_refusal_by_the_transport_is_an_answer)
 {
 	struct peer_answer a;
 	uint8_t *bytes;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a killed sim-ss2 leaves: a request that it was killed in is put back, whatever of it was done; one that is answered stays. */
+/*
+ * The state left by a killed sim-ss2: an unfinished request is rolled back, however far it was; an answered one stays.
+ */
 #include "tests/unit/ss2/world.h"
 
 #include <unistd.h>
@@ -45,7 +47,7 @@ static bool next(struct world *w, uint64_t answered)
 	return cut;
 }
 
-TEST(a_request_that_was_cut_is_as_if_it_had_not_come)
+TEST(an_interrupted_request_is_undone)
 {
 	struct world w;
 
@@ -64,7 +66,7 @@ TEST(a_request_that_was_cut_is_as_if_it_had_not_come)
 	world_finish(&w);
 }
 
-TEST(a_request_that_was_answered_stays)
+TEST(an_answered_request_is_kept)
 {
 	struct world w;
 
@@ -78,7 +80,7 @@ TEST(a_request_that_was_answered_stays)
 	world_finish(&w);
 }
 
-TEST(numbers_and_lights_are_put_back_too)
+TEST(counters_and_lights_are_restored)
 {
 	const struct peer_light light = { .id = 34802, .relation = { 34806 }, .n = 1, .bulb = { { 2, 0, 2, 1 } } };
 	struct world w;
@@ -98,8 +100,8 @@ TEST(numbers_and_lights_are_put_back_too)
 	world_finish(&w);
 }
 
-/* A client that goes on on the connection of before owns what it owned. */
-TEST(the_owner_stays_the_owner)
+/* A client that continues on an earlier connection still owns what it owned. */
+TEST(the_owner_of_the_scenario_is_kept)
 {
 	struct world w;
 
@@ -130,7 +132,7 @@ static void move(struct world *w, uint64_t to)
 	*vehicle(w) = to;
 }
 
-TEST(a_vehicle_is_where_it_was_before_a_request_that_was_cut)
+TEST(a_vehicle_is_restored_to_its_state_before_an_interrupted_request)
 {
 	struct world w;
 
@@ -152,7 +154,7 @@ TEST(a_vehicle_is_where_it_was_before_a_request_that_was_cut)
 	world_finish(&w);
 }
 
-TEST(a_turn_that_was_cut_is_due_again)
+TEST(an_interrupted_sensor_turn_is_due_again)
 {
 	struct world w;
 
@@ -171,8 +173,8 @@ TEST(a_turn_that_was_cut_is_due_again)
 	world_finish(&w);
 }
 
-/* What is put back is put back by the next one, if this one is killed meanwhile. */
-TEST(a_file_has_both_halves)
+/* A restore is finished by the next process, if this one is killed meanwhile. */
+TEST(an_interrupted_restore_is_repeated_by_the_next_process)
 {
 	char path[TEST_PATH_MAX];
 	struct store s;

@@ -203,7 +203,7 @@ static void replay_live(struct run *r, uint32_t number, const char *name)
 	r->count++;
 }
 
-/* The files are what the peer writes: nobody changed one of the two alone. */
+/* The files are the peer's output: neither of the two was changed alone. */
 static void compare_one(struct run *r, uint32_t number, const char *name)
 {
 	char path[400];
@@ -229,7 +229,7 @@ static void compare_all(int version)
 	world_finish(&w);
 }
 
-TEST(the_record_is_what_the_peer_sends)
+TEST(the_recordings_match_what_the_peer_sends)
 {
 #define X(v) compare_all(v);
 	PEER_VERSIONS(X)

@@ -12,7 +12,7 @@
 
 /* ---- greetings ---- */
 
-TEST(our_greeting_is_one)
+TEST(our_greeting_is_valid)
 {
 	uint8_t g[ZMTP_GREETING];
 
@@ -22,8 +22,8 @@ TEST(our_greeting_is_one)
 	assert_int_equal(zmtp_greeting_check(g, sizeof(g)), 1);
 }
 
-/* As libzmq does, minor version and all, and a length of the old protocol in the signature. */
-TEST(greetings_of_others_are_as_good)
+/* As libzmq sends it, minor version and all, and a length of the old protocol in the signature. */
+TEST(greetings_of_other_implementations_are_accepted)
 {
 	uint8_t g[ZMTP_GREETING];
 
@@ -34,7 +34,7 @@ TEST(greetings_of_others_are_as_good)
 	assert_int_equal(zmtp_greeting_check(g, sizeof(g)), 1);
 }
 
-TEST(what_is_no_greeting_is_refused_as_soon_as_it_can_be_told)
+TEST(an_invalid_greeting_is_refused_as_early_as_possible)
 {
 	uint8_t g[ZMTP_GREETING];
 
@@ -71,7 +71,7 @@ static struct zmtp_unit scan(const uint8_t *bytes, size_t len)
 	return whole;
 }
 
-TEST(a_request_lies_behind_its_envelope)
+TEST(a_request_follows_its_envelope)
 {
 	struct zmtp_unit u = scan(B("\1\0\0\5hello"));
 
@@ -86,7 +86,7 @@ TEST(a_request_lies_behind_its_envelope)
 	assert_int_equal(u.len, 2);
 }
 
-TEST(an_empty_request_and_one_of_parts)
+TEST(empty_and_multipart_requests_are_parsed)
 {
 	struct zmtp_unit u = scan(B("\1\0\0\0"));
 
@@ -98,7 +98,7 @@ TEST(an_empty_request_and_one_of_parts)
 	assert_int_equal(u.len, 2);
 }
 
-TEST(one_request_ends_where_the_next_begins)
+TEST(a_request_ends_where_the_next_begins)
 {
 	struct zmtp_unit u = { 0 };
 
@@ -114,7 +114,7 @@ static void assert_refused(const uint8_t *bytes, size_t len, int r, const char *
 	assert_non_null(strstr(err_why(), why));
 }
 
-TEST(frames_that_cannot_be_are_refused)
+TEST(invalid_frames_are_refused)
 {
 	uint8_t many[ZMTP_ENVELOPE_MAX + 4];
 
@@ -130,8 +130,8 @@ TEST(frames_that_cannot_be_are_refused)
 	assert_refused(many, sizeof(many), -EPROTO, "does not end");
 }
 
-/* Parts that never end are no more than one part of that size. */
-TEST(parts_without_end_come_to_an_end)
+/* Endless parts are limited like one part of that size. */
+TEST(endless_parts_are_refused)
 {
 	struct zmtp_unit u = { 0 };
 	size_t n = ZMTP_REQUEST_MAX + 16;
@@ -149,7 +149,7 @@ TEST(parts_without_end_come_to_an_end)
 	free(bytes);
 }
 
-TEST(headers_of_answers_are_short_where_they_can_be)
+TEST(answer_headers_are_as_short_as_possible)
 {
 	uint8_t h[ZMTP_HEADER_MAX];
 
@@ -161,7 +161,7 @@ TEST(headers_of_answers_are_short_where_they_can_be)
 
 /* ---- commands ---- */
 
-TEST(ready_says_which_socket_it_is)
+TEST(the_ready_command_names_the_socket_type)
 {
 	assert_int_equal(zmtp_ready_check(B("\5READY\13Socket-Type\0\0\0\3REQ\10Identity\0\0\0\0")), 0);
 	assert_int_equal(zmtp_ready_check(B("\5READY\10Identity\0\0\0\1x\13socket-type\0\0\0\6DEALER")), 0);
@@ -176,7 +176,7 @@ TEST(ready_says_which_socket_it_is)
 	assert_int_equal(zmtp_ready_check(B("")), -EPROTO);
 }
 
-TEST(our_ready_is_a_command)
+TEST(our_ready_is_valid)
 {
 	uint8_t r[ZMTP_READY_MAX];
 	size_t n = zmtp_ready(r);
@@ -188,7 +188,7 @@ TEST(our_ready_is_a_command)
 	assert_non_null(strstr(err_why(), "REP"));
 }
 
-TEST(a_ping_has_its_pong)
+TEST(a_ping_gets_a_pong)
 {
 	uint8_t pong[ZMTP_PONG_MAX];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server over a world that writes down what it was told. Include first. Thread: the test's. */
+/* The server over a world that records its calls. Include first. Thread: the test's. */
 #ifndef UNIT_SS2_WORLD_H
 #define UNIT_SS2_WORLD_H
 

@@ -188,7 +188,7 @@ static void ends_with(unsigned i, const char *line, int code)
 }
 
 /* What time cannot mend is not tried for ever; another end in between begins the count again. */
-TEST_WITH(what_cannot_work_is_given_up, begin, end)
+TEST_WITH(a_process_that_can_never_work_is_abandoned, begin, end)
 {
 	struct process p;
 
@@ -206,7 +206,7 @@ TEST_WITH(what_cannot_work_is_given_up, begin, end)
 	assert_string_equal(p.permanent, "no such option");
 	run(60 * S);
 	assert_int_equal(sim.starts, 6);
-	/* somebody has mended it, and asks */
+	/* it was repaired, and is restarted on request */
 	process_again(&p);
 	assert_int_equal(p.state, PROCESS_RUNNING);
 	assert_string_equal(p.permanent, "");
@@ -215,7 +215,10 @@ TEST_WITH(what_cannot_work_is_given_up, begin, end)
 	process_finish(&p);
 }
 
-/* As cyber_launch's respawn_limit: all restarts count, however long each run was; a process that is asked to restart begins at 0 again. */
+/*
+ * As cyber_launch's respawn_limit: all restarts count, however long each run was; a process that is restarted on
+ * request begins at 0 again.
+ */
 TEST_WITH(restarts_have_a_limit, begin, end)
 {
 	struct process p;
@@ -242,7 +245,7 @@ TEST_WITH(restarts_have_a_limit, begin, end)
 	process_finish(&p);
 }
 
-TEST_WITH(no_program_is_given_up, begin, end)
+TEST_WITH(a_missing_program_is_abandoned, begin, end)
 {
 	struct process p;
 
@@ -317,7 +320,7 @@ TEST_WITH(a_stubborn_process_is_killed, begin, end)
 	process_finish(&p);
 }
 
-TEST_WITH(restarting_on_request, begin, end)
+TEST_WITH(a_process_can_be_restarted_on_request, begin, end)
 {
 	struct process p;
 
@@ -351,7 +354,7 @@ static char find(void)
 	return recv(sim.keep[1], &c, 1, MSG_DONTWAIT) == 1 ? c : '\0';
 }
 
-TEST_WITH(what_a_run_has_left_is_there_for_the_next, begin, end)
+TEST_WITH(descriptors_kept_by_a_run_reach_the_next, begin, end)
 {
 	struct process p;
 
@@ -370,7 +373,7 @@ TEST_WITH(what_a_run_has_left_is_there_for_the_next, begin, end)
 	process_finish(&p);
 }
 
-TEST_WITH(who_is_stopped_leaves_nothing, begin, end)
+TEST_WITH(a_stopped_process_keeps_nothing, begin, end)
 {
 	struct process p;
 
@@ -425,7 +428,7 @@ static void keep_errors(void *user, enum log_level level, const char *topic, con
 }
 
 /* Its last word does not stand in for the exit code, the signal or the want of memory. */
-TEST_WITH(the_last_end_is_logged_as_the_others_are, begin, end)
+TEST_WITH(the_last_exit_is_logged_like_the_others, begin, end)
 {
 	struct process p;
 
@@ -464,12 +467,12 @@ TEST_WITH(output_is_logged_by_line, begin, end)
 	run(MS);
 	assert_string_equal(logged, "one|");
 	assert_int_equal(write(sim.f[0].out_fd, "o\n\nlast", 7), 7);
-	die(&sim.f[0], 0); /* what was written before the end is not lost */
+	die(&sim.f[0], 0); /* output from before the end is not lost */
 	run(MS);
 	assert_string_equal(logged, "one|two|last|");
 	process_finish(&p);
 
-	/* what it writes cannot look like another line, drive the terminal, or hide behind a NUL */
+	/* its output cannot look like another line, control the terminal, or hide behind a NUL */
 	logged[0] = '\0';
 	init(&p, PROCESS_NEVER);
 	process_start(&p);
@@ -489,7 +492,7 @@ TEST_WITH(output_is_logged_by_line, begin, end)
 	assert_true(strlen(logged) > 2000);
 	process_finish(&p);
 
-	/* nor is a flood of lines: the log stays readable, and says what it left out */
+	/* nor is a flood of lines: the log stays readable, and reports how many lines it left out */
 	logged[0] = '\0';
 	init(&p, PROCESS_NEVER);
 	process_start(&p);
@@ -577,7 +580,7 @@ static void told(const char *order)
 	sim.order[0] = '\0';
 }
 
-TEST_WITH(the_driver_of_a_source_runs_with_it, begin, end)
+TEST_WITH(the_driver_of_a_time_source_runs_with_it, begin, end)
 {
 	struct conf *c;
 	struct processes *f = processes_of("{}", &c);
@@ -615,7 +618,7 @@ TEST_WITH(the_driver_of_a_source_runs_with_it, begin, end)
 	conf_destroy(c);
 }
 
-TEST_WITH(no_command_no_driver, begin, end)
+TEST_WITH(without_a_command_there_is_no_driver, begin, end)
 {
 	struct conf *c;
 	struct processes *f = processes_of("{\"ss2\": {\"command\": []}}", &c);
@@ -626,7 +629,7 @@ TEST_WITH(no_command_no_driver, begin, end)
 	conf_destroy(c);
 }
 
-TEST(how_a_process_ended_in_words)
+TEST(the_exit_status_is_described_in_words)
 {
 	char text[PROCESS_END_TEXT];
 
@@ -641,7 +644,7 @@ TEST(how_a_process_ended_in_words)
 		"memory (memory.events)");
 }
 
-TEST(what_ends_a_process_of_others_is_said_as_far_as_it_is_known)
+TEST(the_end_of_a_foreign_process_is_described_as_far_as_known)
 {
 	char text[PROCESS_END_TEXT];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A RouDi that fails for a while, or lets simd lack something, in virtual time: when it is tried again, for how long, and what the log says.
- * Its process does not exist, and helper_post() below stands for the thread that attaches to it.
+ * A RouDi that fails for a while, or that simd lacks a resource for, in virtual time: when it is tried again, for how
+ * long, and the log. Its process does not exist, and helper_post() below replaces the thread that attaches to it.
  */
 #include "tests/support/test.h"
 
@@ -31,7 +31,7 @@
 #define ANSWER_DUR   (20 * MS)
 #define LINES_MAX    400
 #define CODE_3       (3 << 8)        /* a wait status */
-#define SAYS         "no lock today" /* what it prints before it exits */
+#define SAYS         "no lock today" /* its output before it exits */
 
 static struct {
 	struct exec *x;
@@ -163,7 +163,7 @@ void helper_post(struct helper *h, struct helper_job *job)
 	exec_timer_at(&c->timer, exec_now(sim.x) + ANSWER_DUR);
 }
 
-/* ---- what simd is told ---- */
+/* ---- notifications of simd ---- */
 
 static int on_up(void *arg, struct ipc *ipc, uint32_t generation, const struct pools *pools)
 {
@@ -324,7 +324,7 @@ static void comes_back_after(int64_t dur_ns, int status, const char *end)
 	assert_in_range(sim.n_lines, sim.starts, 2 * sim.starts + 3);
 }
 
-TEST(what_fails_for_a_while_comes_back)
+TEST(a_roudi_that_fails_for_a_while_recovers)
 {
 	for (unsigned i = 0; i < N_OUTAGES; i++) {
 		begin(i + 1, outages_s[i] * S);
@@ -337,7 +337,7 @@ TEST(what_fails_for_a_while_comes_back)
 }
 
 /* The next death has the whole time again, and begins with short pauses. */
-TEST(each_time_counts_for_itself)
+TEST(each_outage_is_timed_separately)
 {
 	begin(1, 12 * S);
 	comes_back_after(10 * S, CODE_3, "exited: exit code 3");
@@ -367,7 +367,7 @@ static void is_given_up_after(int64_t retry_dur_ns, int64_t dur_ns)
 	assert_int_equal(sim.fails, 1);
 }
 
-TEST(what_fails_for_longer_is_given_up)
+TEST(a_roudi_that_fails_for_longer_is_abandoned)
 {
 	for (unsigned i = 0; i < N_OUTAGES; i++) {
 		int64_t dur_ns = outages_s[i] * S;
@@ -381,7 +381,7 @@ TEST(what_fails_for_longer_is_given_up)
 	}
 }
 
-TEST(one_that_has_never_worked_is_tried_six_times)
+TEST(a_roudi_that_never_worked_is_tried_six_times)
 {
 	begin_late(S, 1, 0);
 	run(10 * S);
@@ -400,7 +400,7 @@ TEST(one_that_has_never_worked_is_tried_six_times)
 
 /* ---- it does not answer ---- */
 
-TEST(what_is_mute_is_replaced_until_it_answers)
+TEST(a_silent_roudi_is_replaced_until_one_answers)
 {
 	for (unsigned i = 0; i < N_OUTAGES; i++) {
 		begin(i + 1, outages_s[i] * S + 20 * S);
@@ -429,7 +429,7 @@ static const int lacks[] = { EMFILE, ENFILE, ENOMEM, ENOBUFS, EAGAIN, ENOSPC };
 #define N_PROBE_LACKS  4 /* what a socket may lack */
 #define N_ATTACH_LACKS 5 /* and a thread; without room RouDi is replaced, by one that waits for it */
 
-TEST(what_cannot_be_started_is_named_and_tried_again)
+TEST(a_failed_start_is_named_and_retried)
 {
 	for (unsigned i = 0; i < N_LACKS; i++) {
 		for (unsigned k = 0; k < N_OUTAGES; k++) {
@@ -446,8 +446,8 @@ TEST(what_cannot_be_started_is_named_and_tried_again)
 	}
 }
 
-/* RouDi lives: the attach alone is tried again, with a pause each time. */
-TEST(an_attach_that_lacks_something_keeps_its_roudi)
+/* RouDi runs: the attach alone is retried, with a pause each time. */
+TEST(an_attach_that_lacks_a_resource_is_retried_with_the_same_roudi)
 {
 	for (unsigned i = 0; i < N_ATTACH_LACKS; i++) {
 		for (unsigned k = 0; k < N_OUTAGES; k++) {
@@ -474,7 +474,7 @@ TEST(an_attach_that_lacks_something_keeps_its_roudi)
 }
 
 /* A probe that simd could not make says nothing about RouDi. */
-TEST(a_probe_that_lacks_something_ends_nothing)
+TEST(a_probe_that_lacks_a_resource_does_not_count)
 {
 	for (unsigned i = 0; i < N_PROBE_LACKS; i++) {
 		begin(i + 1, 0);
@@ -493,7 +493,7 @@ TEST(a_probe_that_lacks_something_ends_nothing)
 }
 
 /* On a loaded machine RouDi may have its CPU just when the probe ends, and look idle then. */
-TEST(one_probe_without_an_answer_is_made_again)
+TEST(one_unanswered_probe_is_repeated)
 {
 	begin(1, 0);
 	run(S);
@@ -509,7 +509,7 @@ TEST(one_probe_without_an_answer_is_made_again)
 	finish();
 }
 
-TEST(each_allocation_that_fails_is_made_again)
+TEST(each_failed_allocation_is_retried)
 {
 	unsigned n = 1;
 
@@ -538,7 +538,7 @@ static void count(void *arg, const char *app)
 	++*(unsigned *)arg;
 }
 
-/* Whether the lock of nobody, made so many seconds ago by the clock as it is now, is taken for a dead one's. */
+/* Whether a lock without an owner, made so many seconds ago by the clock as it is now, counts as a dead process's. */
 static bool is_dead(time_t ago_s)
 {
 	struct timespec times[2] = { { .tv_sec = time(NULL) - ago_s } };
@@ -557,7 +557,7 @@ static bool is_dead(time_t ago_s)
 }
 
 /* The clock was set by an hour since then, forth or back. */
-TEST(a_lock_of_another_hour_is_of_somebody_who_is_dead)
+TEST(a_lock_from_another_hour_belongs_to_a_dead_process)
 {
 	assert_true(is_dead(3600));
 	assert_true(is_dead(-3600));

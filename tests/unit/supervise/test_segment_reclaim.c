@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of a dead generation's memory goes back when. */
+/* When which parts of a dead generation's memory are freed. */
 #include "tests/support/test.h"
 
 #include <fcntl.h>
@@ -103,7 +103,7 @@ static void expect_held(void)
 	assert_int_equal(kept(large + 4 * LARGE, large + 6 * LARGE), 2 * LARGE);
 }
 
-TEST_WITH(what_clients_hold_stays_until_they_have_moved, setup, teardown)
+TEST_WITH(slots_held_by_clients_stay_until_the_clients_have_moved, setup, teardown)
 {
 	struct segment_commit c = dead_one();
 
@@ -118,7 +118,7 @@ TEST_WITH(what_clients_hold_stays_until_they_have_moved, setup, teardown)
 	assert_int_equal(kept(0, SIZE), 0);
 }
 
-TEST_WITH(without_room_more_goes, setup, teardown)
+TEST_WITH(without_room_more_memory_is_freed, setup, teardown)
 {
 	struct segment_commit c = dead_one();
 
@@ -126,15 +126,15 @@ TEST_WITH(without_room_more_goes, setup, teardown)
 	segment_reclaim_for_room(&g);
 	expect_held();
 	assert_true(kept(0, SIZE) < SMALL + 2 * LARGE + 4 * PAGE);
-	/* who has not moved in 10 s is not waited for where nobody else could move */
+	/* a process that has not moved in 10 s is not waited for where no other one could move */
 	exec_sim_run(x, exec_now(x) + 11 * NS_PER_S);
 	expect_held();
 	segment_reclaim_for_room(&g);
 	assert_int_equal(kept(0, SIZE), 0);
 }
 
-/* Of a RouDi of somebody else, or of another build, nobody knows which slots are out. */
-TEST_WITH(where_slots_are_not_known_all_goes, setup, teardown)
+/* For a RouDi of another user, or of another build, it is unknown which slots are in use. */
+TEST_WITH(a_segment_with_unknown_slots_is_freed_completely, setup, teardown)
 {
 	struct segment_commit c = dead_one();
 
@@ -191,7 +191,7 @@ static unsigned known(void)
 	return n;
 }
 
-TEST_WITH(what_was_set_aside_is_found_once_and_loses_its_name_at_the_end, setup, teardown)
+TEST_WITH(a_file_set_aside_is_found_once_and_finally_unlinked, setup, teardown)
 {
 	char plane[TEST_PATH_MAX], other[TEST_PATH_MAX], mine[TEST_PATH_MAX + 32];
 
@@ -204,7 +204,7 @@ TEST_WITH(what_was_set_aside_is_found_once_and_loses_its_name_at_the_end, setup,
 	leave(plane, 11, 0);
 	assert_true(roudi_aside_path(plane, false, 11, mine, sizeof(mine)));
 	test_path(other, "another");
-	assert_int_equal(link(mine, other), 0); /* somebody has made it a name of a file that is used elsewhere */
+	assert_int_equal(link(mine, other), 0); /* it was linked to a file that is used elsewhere */
 	for (int i = 0; i < 2; i++) {
 		segment_reclaim_inherit(&g, &pools);
 		assert_int_equal(known(), 2);
@@ -213,7 +213,7 @@ TEST_WITH(what_was_set_aside_is_found_once_and_loses_its_name_at_the_end, setup,
 	segment_reclaim_now(&g);
 	assert_int_equal(known(), 0);
 	assert_false(is_aside(plane, 7) || is_aside(plane, 8));
-	/* with other pools nobody knows where its slots are */
+	/* with other pools the positions of its slots are unknown */
 	leave(plane, 10, 0);
 	segment_reclaim_inherit(&g, NULL);
 	assert_int_equal(known(), 0);

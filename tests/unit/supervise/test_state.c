@@ -47,7 +47,7 @@ static void same(const struct state *a, const struct state *b)
 		same_proc(&a->children[i], &b->children[i]);
 }
 
-TEST(state_comes_back)
+TEST(a_written_state_reads_back)
 {
 	static struct state a, b;
 	char path[TEST_PATH_MAX];
@@ -125,7 +125,7 @@ TEST(a_broken_state_is_refused)
 	unlink(path);
 }
 
-TEST(a_pid_that_was_used_again_is_not_the_same)
+TEST(a_reused_pid_is_not_the_same_process)
 {
 	struct state_proc me = state_proc_of(getpid());
 
@@ -149,8 +149,8 @@ static void is_refused(struct runtime *rt, const char *one, const char *other)
 		fail_msg("it says %s", err_why());
 }
 
-/* A file of a simd that was killed while it wrote it; whoever holds the lock clears it away, and nobody else. */
-TEST(what_was_not_written_to_its_end_goes)
+/* The file of a simd that was killed while it wrote it; only the holder of the lock removes it. */
+TEST(an_incomplete_state_file_is_removed)
 {
 	struct runtime a, b;
 	char path[TEST_PATH_MAX], other[TEST_PATH_MAX];
@@ -169,7 +169,7 @@ TEST(what_was_not_written_to_its_end_goes)
 	assert_int_equal(rmdir(test_path(path, "unfinished")), 0);
 }
 
-TEST(two_runtime_directories_have_a_plane_each)
+TEST(two_runtime_directories_have_separate_data_planes)
 {
 	struct runtime a, b;
 	struct stat st;
@@ -186,7 +186,7 @@ TEST(two_runtime_directories_have_a_plane_each)
 }
 
 /* By a link, too. */
-TEST(a_second_of_one_directory_is_refused)
+TEST(a_second_simd_in_one_directory_is_refused)
 {
 	char dir[TEST_PATH_MAX], link[TEST_PATH_MAX];
 	struct runtime a, b;
@@ -245,7 +245,7 @@ TEST(one_external_roudi_serves_one)
 	runtime_finish(&b);
 }
 
-TEST(a_runtime_directory_is_ones_own)
+TEST(a_runtime_directory_must_be_private)
 {
 	static struct state left;
 	struct runtime rt;
@@ -279,7 +279,7 @@ TEST(a_runtime_directory_is_ones_own)
 }
 
 /* Its owner would put another in its place while simd writes there. */
-TEST(a_directory_in_another_users_is_not_for_root)
+TEST(root_does_not_use_a_directory_inside_another_users)
 {
 	char above[TEST_PATH_MAX], dir[TEST_PATH_MAX];
 	struct runtime rt;
@@ -357,7 +357,7 @@ static void root_takes(void (*make)(void), bool hers)
 	runtime_finish(&rt);
 }
 
-TEST(nothing_of_another_user_is_in_roots_way)
+TEST(files_of_another_user_do_not_block_root)
 {
 	if (!trust_is_asked())
 		skip();
@@ -370,7 +370,7 @@ TEST(nothing_of_another_user_is_in_roots_way)
 }
 
 /* A member of our group, in a plane that a simd which was killed has left. */
-TEST(a_lock_of_another_user_is_not_in_the_way)
+TEST(a_lock_of_another_user_does_not_block_a_start)
 {
 	char lock[PLANE_PATH_MAX];
 	struct runtime rt;

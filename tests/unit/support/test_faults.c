@@ -45,7 +45,7 @@ static void say(void *(*fn)(void *arg), char *ret, size_t size, int *ret_status)
 	assert_int_equal(waitpid(pid, ret_status, 0), pid);
 }
 
-TEST(a_signal_is_said)
+TEST(a_signal_is_reported)
 {
 	static char text[65536];
 	int status;
@@ -56,7 +56,7 @@ TEST(a_signal_is_said)
 	assert_non_null(strstr(text, "support-faults"));
 }
 
-TEST(an_assertion_is_said)
+TEST(an_assertion_is_reported)
 {
 	static char text[65536];
 	int status;

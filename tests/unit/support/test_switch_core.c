@@ -56,7 +56,7 @@ static uint32_t reached(struct switch_core *c, int64_t now, unsigned char from)
 	return ports;
 }
 
-TEST(a_learned_address_gets_its_frames_alone)
+TEST(frames_to_a_learned_address_reach_only_its_port)
 {
 	struct switch_core *c = core(1, 4);
 
@@ -87,7 +87,7 @@ TEST(an_address_that_moves_is_learned_again)
 	switch_core_destroy(c);
 }
 
-TEST(both_directions_delay)
+TEST(the_delays_of_both_directions_add_up)
 {
 	struct switch_rules in = { .delay_dur_ns = 100 }, out = { .delay_dur_ns = 30 };
 	struct switch_core *c = core(1, 2);
@@ -130,7 +130,7 @@ TEST(partitions_follow_their_schedule)
 	switch_core_destroy(c);
 }
 
-TEST(a_partition_that_is_over_gives_its_place_back)
+TEST(an_ended_partition_frees_its_place)
 {
 	struct switch_core *c = core(1, 2);
 
@@ -142,7 +142,7 @@ TEST(a_partition_that_is_over_gives_its_place_back)
 	switch_core_destroy(c);
 }
 
-TEST(each_port_and_direction_has_chances_of_its_own)
+TEST(each_port_and_direction_has_its_own_random_sequence)
 {
 	struct switch_rules r = { .loss = 0.5 };
 	struct switch_core *c = core(test_seed(3), 3);
@@ -187,7 +187,7 @@ TEST(the_same_seed_carries_the_same)
 	assert_true(hash[0] == hash[1] && hash[0]);
 }
 
-TEST(what_is_no_frame_or_no_port_is_refused)
+TEST(invalid_frames_and_ports_are_refused)
 {
 	struct switch_rules r = { .loss = 2 };
 	struct switch_core *c = core(1, SWITCH_PORTS_MAX);
@@ -203,7 +203,7 @@ TEST(what_is_no_frame_or_no_port_is_refused)
 	switch_core_destroy(c);
 }
 
-TEST(further_addresses_than_are_kept_are_flooded)
+TEST(addresses_beyond_the_table_are_flooded)
 {
 	struct switch_core *c = core(1, 3);
 

@@ -86,7 +86,7 @@ TEST(without_rules_frames_pass_at_once_in_order)
 	mem_free(t);
 }
 
-TEST(so_many_are_lost_as_the_rule_says)
+TEST(the_loss_rate_matches_the_rule)
 {
 	static const double losses[] = { 0, 0.01, 0.05, 0.2, 0.5, 1 };
 
@@ -122,7 +122,7 @@ TEST(delay_and_jitter_stay_within_their_bounds_and_keep_the_order)
 	mem_free(t);
 }
 
-TEST(jitter_is_even)
+TEST(jitter_is_evenly_distributed)
 {
 	struct switch_rules r = { .jitter_dur_ns = 1000 };
 	struct switch_counts c;
@@ -135,7 +135,7 @@ TEST(jitter_is_even)
 	mem_free(t);
 }
 
-TEST(what_is_reordered_is_overtaken_and_nothing_else_is)
+TEST(only_reordered_frames_are_overtaken)
 {
 	struct switch_rules r = { .delay_dur_ns = 100, .reorder = 0.1, .hold_dur_ns = 250 };
 	struct switch_counts c;
@@ -156,7 +156,7 @@ TEST(what_is_reordered_is_overtaken_and_nothing_else_is)
 	mem_free(t);
 }
 
-TEST(a_duplicate_comes_right_behind_its_frame)
+TEST(a_duplicate_follows_its_frame)
 {
 	struct switch_rules r = { .delay_dur_ns = 50, .duplicate = 0.25 };
 	struct switch_counts c;
@@ -173,7 +173,7 @@ TEST(a_duplicate_comes_right_behind_its_frame)
 	mem_free(t);
 }
 
-TEST(no_more_bytes_pass_in_any_span_than_the_rate_and_its_burst)
+TEST(no_interval_passes_more_bytes_than_rate_and_burst)
 {
 	/* sent at twice the rate: 1000 bytes each 500 us are 2 MB/s */
 	struct switch_rules r = { .rate_bytes_s = 1000000, .burst_bytes = 5000, .backlog_dur_ns = 20 * NS_PER_MS };
@@ -216,7 +216,7 @@ static const struct switch_rules everything = {
 	.backlog_dur_ns = 50000,
 };
 
-TEST(the_same_seed_decides_the_same_and_another_does_not)
+TEST(the_same_seed_repeats_and_another_differs)
 {
 	struct switch_counts c[3];
 	struct trace *a = run(9, &everything, FRAMES, 100, 1900, &c[0]);
@@ -240,7 +240,7 @@ static void arrived(const struct trace *t, bool ret[FRAMES])
 		ret[t->out[i].number] = true;
 }
 
-TEST(what_is_lost_does_not_depend_on_the_other_rules)
+TEST(losses_do_not_depend_on_the_other_rules)
 {
 	static bool alone[FRAMES], among[FRAMES];
 	struct switch_rules loss = { .loss = 0.1 }, all = everything;
@@ -257,7 +257,7 @@ TEST(what_is_lost_does_not_depend_on_the_other_rules)
 	assert_memory_equal(alone, among, sizeof(alone));
 }
 
-TEST(new_rules_hold_from_the_next_frame_on_and_the_order_stays)
+TEST(new_rules_apply_from_the_next_frame_and_keep_the_order)
 {
 	struct switch_rules slow = { .delay_dur_ns = 1000 }, fast = { .delay_dur_ns = 10 };
 	struct switch_path *p;
@@ -283,7 +283,7 @@ TEST(new_rules_hold_from_the_next_frame_on_and_the_order_stays)
 	switch_path_destroy(p);
 }
 
-TEST(what_waits_is_bounded)
+TEST(waiting_frames_are_bounded)
 {
 	struct switch_rules r = { .delay_dur_ns = NS_PER_S };
 	unsigned char big[SWITCH_FRAME_MAX + 1] = { 0 };
@@ -299,7 +299,7 @@ TEST(what_waits_is_bounded)
 	switch_path_destroy(p); /* with what waits */
 }
 
-TEST(no_memory_is_a_lost_frame)
+TEST(an_allocation_failure_loses_a_frame)
 {
 	struct switch_path *p;
 	const void *frame;
@@ -329,7 +329,7 @@ static void refused(const struct switch_rules *rules, const char *why)
 	switch_path_destroy(p);
 }
 
-TEST(rules_that_cannot_be_are_refused_with_a_sentence)
+TEST(invalid_rules_are_refused_with_the_reason)
 {
 	refused(&(struct switch_rules){ .loss = 1.01 }, "loss is 1.01; a probability is 0 to 1");
 	refused(&(struct switch_rules){ .loss = 5 }, "loss");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames of lgsvl_bridge: the bytes that the real one is known to take, and whatever a peer may send. */
+/* Frames of lgsvl_bridge: bytes that the real one is known to accept, and any bytes that a peer may send. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 static uint8_t out[4096];
 static char why[200];
 
-TEST(known_bytes)
+TEST(frames_have_their_known_bytes)
 {
 	static const uint8_t add[] = "\x02\x06\0\0\0/clock\x13\0\0\0rosgraph_msgs/Clock";
 	static const uint8_t publish[] = "\x03\x06\0\0\0/clock\x08\0\0\0";
@@ -24,7 +24,7 @@ TEST(known_bytes)
 	assert_int_equal(out[0], 1);
 }
 
-TEST(what_does_not_fit_is_refused)
+TEST(names_and_buffers_of_wrong_size_are_refused)
 {
 	char name[FRAME_TOPIC_MAX + 2];
 
@@ -43,7 +43,7 @@ static int parse(size_t n, uint32_t max, struct frame *f)
 	return frame_parse(&frame_lgsvl, out, n, max, f, why, sizeof(why));
 }
 
-TEST(every_piece_of_one)
+TEST(an_incomplete_frame_is_waited_for)
 {
 	size_t n = frame_publish(&frame_lgsvl, "/cmd", 3, out, sizeof(out));
 	struct frame f;
@@ -59,8 +59,8 @@ TEST(every_piece_of_one)
 	assert_memory_equal(f.message, "abc", 3);
 }
 
-/* It is announced as soon as its length is there: what follows is for the caller to skip. */
-TEST(a_message_that_is_too_long)
+/* The error is reported as soon as the length has arrived: the caller skips the rest. */
+TEST(a_message_that_is_too_long_is_refused)
 {
 	size_t n = frame_publish(&frame_lgsvl, "/cmd", UINT32_MAX, out, sizeof(out));
 	struct frame f;
@@ -72,7 +72,7 @@ TEST(a_message_that_is_too_long)
 	assert_int_equal(f.total, n);
 }
 
-TEST(who_is_there_instead)
+TEST(another_protocol_is_named)
 {
 	static const struct {
 		char bytes[6];
@@ -92,8 +92,8 @@ TEST(who_is_there_instead)
 	assert_int_equal(parse(0, 100, &f), 0);
 }
 
-/* The same frames with other ops, and descriptors before them, which are ours alone. */
-TEST(the_dialect_of_cyber_bridge)
+/* The same frames with other ops, and with our own descriptors before them. */
+TEST(the_dialect_of_cyber_bridge_is_parsed)
 {
 	static const uint8_t add[] = "\x02\x02\0\0\0/a\x01\0\0\0T";
 	static const uint8_t publish[] = "\x04\x02\0\0\0/a\x03\0\0\0";

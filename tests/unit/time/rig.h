@@ -33,7 +33,8 @@ struct rig {
 	int late_rank; /* -1: dispatch */
 	char left_why[100];
 	char lost_why[100], lost_who[100];
-	bool watched; /* somebody publishes who is neither driver nor participant: until rig_init's caller says otherwise */
+	/* there is a publisher that is neither driver nor participant: true until rig_init's caller changes it */
+	bool watched;
 	int64_t accepted_mono_ns;
 	bool drain_busy, busy; /* busy: dispatch() would find something */
 	unsigned drains, driver_lates;
@@ -271,7 +272,7 @@ static inline int rig_recv(int fd, struct driver_packet *ret)
 	return n < 0 && errno == EAGAIN ? 0 : -1;
 }
 
-/* The answer that has come: what was granted, 0 none, or negative errno. */
+/* The answer received: the grant, 0 none, or negative errno. */
 static inline int64_t rig_answer(struct rig *r, int fd)
 {
 	struct driver_packet p;

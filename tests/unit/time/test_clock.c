@@ -101,7 +101,7 @@ TEST(nothing_is_published_until_time_is_above_zero)
 	rig_finish(&r);
 }
 
-TEST(ticks_go_on_without_a_sink_and_past_a_failing_one)
+TEST(ticks_continue_without_a_sink_and_after_a_failing_one)
 {
 	struct log l = { 0 };
 	struct clock_sink sink = { log_tick, &l };
@@ -217,7 +217,7 @@ static bool may_be_realtime(void)
 	return status == 0;
 }
 
-TEST(the_priority_is_what_is_allowed)
+TEST(the_priority_is_bounded_by_the_limit)
 {
 	static const struct {
 		int64_t limit;
@@ -260,7 +260,7 @@ static void a_running_page(struct sim_clock_page *p)
 	*p = (struct sim_clock_page){ .seq = 2, .sim_ns = 1, .mono_ns = mono_now_ns(), .rate_e6 = SIM_RATE_ONE };
 }
 
-TEST(a_sink_is_not_used_once_it_is_replaced)
+TEST(a_replaced_sink_is_not_used_any_more)
 {
 	static _Alignas(64) struct sim_clock_page page;
 	struct clock_thread_options o = { .page = &page, .rate_hz = CLOCK_RATE_MAX_HZ, .spin_max_dur_ns = -1 };
@@ -338,7 +338,7 @@ static const struct sim_slot *take(struct ipc_sub *sub)
 	return ipc_take(sub, &slot, &size) == 0 ? slot : NULL;
 }
 
-TEST(slots_are_complete_counted_and_kept_for_the_late)
+TEST(clock_slots_are_complete_counted_and_latched)
 {
 	struct plane p = { 0 };
 	struct ipc_mem_options bo = { .virtual_time = true };
@@ -380,7 +380,7 @@ TEST(slots_are_complete_counted_and_kept_for_the_late)
 	ipc_mem_bus_destroy(p.bus);
 }
 
-TEST(a_restart_of_the_data_plane_is_survived)
+TEST(the_clock_sink_survives_a_restart_of_the_data_plane)
 {
 	struct plane p = { 0 };
 	struct ipc_mem_options bo = { .virtual_time = true };

@@ -28,8 +28,8 @@ TEST(a_driver_moves_time)
 	rig_finish(&r);
 }
 
-/* A pause and a step are no way around it. */
-TEST(time_that_waits_begins_when_it_is_told)
+/* Neither a pause nor a step starts it. */
+TEST(waiting_time_begins_on_command)
 {
 	struct rig r;
 	int result, fd;
@@ -60,7 +60,7 @@ TEST(time_that_waits_begins_when_it_is_told)
 	rig_finish(&r);
 }
 
-TEST(the_scale_is_told_for_pacing)
+TEST(a_driver_gets_the_scale_for_pacing)
 {
 	struct driver_packet p;
 	struct rig r;
@@ -72,7 +72,7 @@ TEST(the_scale_is_told_for_pacing)
 	rig_send(&r, fd, DRIVER_ADVANCE, MS, 0);
 	assert_int_equal(rig_recv(fd, &p), 1);
 	assert_int_equal(p.scale_e6, 250000);
-	assert_int_equal(p.dur_ns, MS); /* it paces, the engine does not scale what it asks for */
+	assert_int_equal(p.dur_ns, MS); /* it paces; the engine does not scale its requests */
 	assert_int_equal(rig_read(&r).rate_e6, 0);
 	close(fd);
 	rig_finish(&r);
@@ -136,7 +136,7 @@ TEST(a_step_is_granted_exactly)
 	rig_finish(&r);
 }
 
-/* What was granted covers all until the driver asks again. */
+/* The grant covers everything until the driver's next request. */
 TEST(a_pause_begins_when_the_driver_asks)
 {
 	struct rig r;
@@ -183,7 +183,7 @@ TEST(a_pause_begins_when_the_driver_asks)
 	rig_finish(&r);
 }
 
-/* A wall clock waits for nobody. */
+/* A wall clock has no driver to wait for. */
 TEST(wall_driven_time_is_paused_at_once)
 {
 	struct rig r;
@@ -199,7 +199,7 @@ TEST(wall_driven_time_is_paused_at_once)
 	rig_finish(&r);
 }
 
-TEST(who_does_not_ask_is_late)
+TEST(a_driver_that_does_not_ask_is_late)
 {
 	static const enum time_late policies[] = { TIME_LATE_WAIT, TIME_LATE_WARN, TIME_LATE_DROP };
 
@@ -218,7 +218,7 @@ TEST(who_does_not_ask_is_late)
 		assert_int_equal(rig_advance(&r, fd, 10 * MS), 10 * MS);
 		if (!step)
 			assert_int_equal(time_engine_pause(r.e), 0);
-		rig_run(&r, 110 * MS - 1); /* what was granted takes its time, too */
+		rig_run(&r, 110 * MS - 1); /* the grant takes its time, too */
 		assert_int_equal(r.driver_lates, 0);
 		rig_run(&r, NS_PER_S);
 		assert_int_equal(r.driver_lates, policies[i % 3] != TIME_LATE_WAIT); /* once */
@@ -264,8 +264,11 @@ TEST(a_pause_ends_a_step_whose_driver_is_late)
 	rig_finish(&r);
 }
 
-/* Who watches the clock gets its time, whoever sends all the time does not keep the clock from pausing. */
-TEST(who_watches_has_time_to_publish)
+/*
+ * Clients that watch the clock get its time, and a client that publishes all the time does not keep the clock from
+ * pausing.
+ */
+TEST(clock_watchers_have_time_to_publish)
 {
 	struct rig r;
 	int result, fd;
@@ -298,7 +301,7 @@ TEST(who_watches_has_time_to_publish)
 	assert_int_equal(rig_step(&r, 10 * MS), 0);
 	assert_int_equal(rig_answer(&r, fd), 10 * MS);
 	assert_int_equal(rig_advance(&r, fd, 10 * MS), 0);
-	assert_int_equal(r.step_result, 0); /* nobody does */
+	assert_int_equal(r.step_result, 0); /* no client does */
 	close(fd);
 	rig_finish(&r);
 }
@@ -350,7 +353,7 @@ TEST(a_pause_can_be_waited_for)
 	close(fd);
 }
 
-TEST(a_time_that_is_set_under_a_pause_is_refused)
+TEST(setting_time_during_a_pause_is_refused)
 {
 	struct driver_packet p;
 	struct rig r;
@@ -372,7 +375,7 @@ TEST(a_time_that_is_set_under_a_pause_is_refused)
 	rig_finish(&r);
 }
 
-TEST(a_lost_driver_holds_time_and_ends_the_step)
+TEST(a_lost_driver_stops_time_and_ends_the_step)
 {
 	struct time_status st;
 	struct rig r;
@@ -439,7 +442,7 @@ TEST(a_released_lease_is_not_a_lost_driver)
 }
 
 /* simd was busy: the hang-up of the client, or of the socket, is there before the release is read. */
-TEST(a_release_behind_which_all_has_ended_is_a_release)
+TEST(a_release_read_after_the_connection_closed_counts)
 {
 	struct driver_packet p = { .op = DRIVER_RELEASE };
 
@@ -467,7 +470,7 @@ TEST(a_release_behind_which_all_has_ended_is_a_release)
 	}
 }
 
-TEST(one_driver_at_a_time_and_only_where_it_belongs)
+TEST(only_one_driver_may_attach_and_only_to_its_source)
 {
 	struct rig r;
 	struct driver_packet p;
@@ -498,7 +501,7 @@ TEST(one_driver_at_a_time_and_only_where_it_belongs)
 	rig_finish(&r);
 }
 
-TEST(hostile_drivers_lose_the_lease)
+TEST(malformed_driver_packets_end_the_lease)
 {
 	for (int how = 0; how < 5; how++) {
 		char big[100] = { 0 };
@@ -575,8 +578,8 @@ static struct time_run run_of(const struct rig *r)
 	return st.run;
 }
 
-/* What comes before the first advance and after the last one does not count, nor do pauses and jumps. */
-TEST(what_time_has_run_is_measured)
+/* Time before the first advance and after the last one does not count, nor do pauses and jumps. */
+TEST(the_simulated_and_wall_time_of_a_run_are_measured)
 {
 	int64_t began_mono_ns;
 	struct rig r;
@@ -614,7 +617,7 @@ TEST(what_time_has_run_is_measured)
 	rig_finish(&r);
 }
 
-TEST(what_a_wall_clock_has_run_is_measured)
+TEST(the_time_of_a_wall_clock_run_is_measured)
 {
 	struct rig r;
 
@@ -672,7 +675,7 @@ TEST(the_real_time_factor_is_measured)
 }
 
 /* The step was to begin when the pause does, which the scale ends; or it is under way. Each has its answer, and time goes on. */
-TEST(a_scale_that_runs_on_ends_a_step)
+TEST(setting_a_scale_that_runs_time_ends_a_step)
 {
 	for (int paused = 0; paused < 2; paused++) {
 		struct rig r;
@@ -700,8 +703,8 @@ TEST(a_scale_that_runs_on_ends_a_step)
 	}
 }
 
-/* A pause that was given up waits for nobody: the next one gives the driver all of its deadline again. */
-TEST(each_pause_waits_for_the_driver_anew)
+/* Nothing of an abandoned pause remains: the next one gives the driver its whole deadline again. */
+TEST(each_pause_gives_the_driver_its_whole_deadline)
 {
 	struct time_engine_options o = { .step_deadline_dur_ns = NS_PER_S, .step_late = TIME_LATE_WARN };
 	struct rig r;

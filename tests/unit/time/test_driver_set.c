@@ -56,7 +56,7 @@ static void jump(struct rig *r, int fd, int64_t to_sim_ns, int result)
 	assert_int_equal(p.result, result);
 }
 
-TEST(what_the_driver_calls_a_jump_is_one)
+TEST(the_driver_may_declare_a_jump)
 {
 	struct rig r;
 	int result, fd;
@@ -154,8 +154,8 @@ TEST(a_jump_waits_for_the_end_of_a_pause)
 	rig_finish(&r);
 }
 
-/* Of a step its length is granted, wherever that begins. */
-TEST(a_jump_inside_a_step_is_no_part_of_it)
+/* The whole length of the step is granted, wherever the jump leads. */
+TEST(a_jump_inside_a_step_does_not_count_towards_its_length)
 {
 	struct driver_packet p;
 	struct rig r;
@@ -193,7 +193,7 @@ TEST(a_jump_inside_a_step_is_no_part_of_it)
 	rig_finish(&r);
 }
 
-TEST(a_jump_to_the_ends_of_time)
+TEST(a_jump_may_go_to_the_ends_of_time)
 {
 	struct rig r;
 	int result, fd;
@@ -234,7 +234,7 @@ static int64_t start_at_0(int64_t real_ns)
 }
 
 /* A plug-in's table says whether its driver may. */
-TEST(a_source_that_only_advances_is_not_set)
+TEST(a_source_that_only_advances_cannot_be_set)
 {
 	static struct sim_source_ops forward;
 	struct rig r;

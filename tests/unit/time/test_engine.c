@@ -41,7 +41,7 @@ TEST(scales_out_of_range_are_refused)
 	rig_finish(&r);
 }
 
-TEST(pause_holds_and_resume_goes_on)
+TEST(pause_stops_time_and_resume_continues)
 {
 	struct rig r;
 
@@ -66,7 +66,7 @@ TEST(pause_holds_and_resume_goes_on)
 	rig_finish(&r);
 }
 
-TEST(scale_zero_is_a_pause_that_a_scale_ends)
+TEST(scale_0_is_a_pause_that_another_scale_ends)
 {
 	struct rig r;
 
@@ -91,7 +91,7 @@ TEST(scale_zero_is_a_pause_that_a_scale_ends)
 	rig_finish(&r);
 }
 
-TEST(a_start_at_scale_zero_waits_for_a_scale)
+TEST(a_start_at_scale_0_waits_for_another_scale)
 {
 	struct rig r;
 
@@ -135,7 +135,7 @@ TEST(wall_steps_by_exactly_the_step)
 	rig_finish(&r);
 }
 
-TEST(a_step_ends_without_a_poke_too)
+TEST(a_step_ends_without_a_wake_up)
 {
 	struct rig r;
 
@@ -150,7 +150,7 @@ TEST(a_step_ends_without_a_poke_too)
 	rig_finish(&r);
 }
 
-TEST(steps_that_cannot_be_are_refused)
+TEST(invalid_steps_are_refused)
 {
 	struct rig r;
 
@@ -168,7 +168,7 @@ TEST(steps_that_cannot_be_are_refused)
 
 enum end { BY_PAUSE, BY_RESUME, BY_SWITCH, FORGOTTEN, BY_DESTROY };
 
-TEST(what_ends_a_step_early_says_so)
+TEST(a_step_that_ends_early_gives_the_reason)
 {
 	for (int how = BY_PAUSE; how <= BY_DESTROY; how++) {
 		struct rig r;
@@ -198,7 +198,7 @@ TEST(what_ends_a_step_early_says_so)
 	}
 }
 
-TEST(a_switch_starts_anew_with_a_jump)
+TEST(switching_the_source_starts_over_with_a_jump)
 {
 	struct rig r;
 	uint32_t generation;
@@ -235,7 +235,7 @@ static int64_t start_there(int64_t real_now_ns)
 }
 
 /* Nothing has changed when a source is refused for its start value. */
-TEST(a_start_value_that_cannot_be_is_refused)
+TEST(an_invalid_start_value_is_refused)
 {
 	static const struct {
 		int64_t at;
@@ -268,7 +268,7 @@ TEST(a_start_value_that_cannot_be_is_refused)
 	rig_finish(&r);
 }
 
-TEST(a_wall_source_can_carry_on)
+TEST(a_wall_source_can_continue_the_time)
 {
 	struct rig r;
 

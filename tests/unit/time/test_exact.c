@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random schedules of scale, pause, step and switch against exact rational arithmetic: the engine is never off
- * by anything, and what readers see never goes back within a generation. SEED=n repeats one.
+ * Random schedules of scale, pause, step and switch against exact rational arithmetic: the engine is always exact, and
+ * the time that readers see never goes back within a generation. SEED=n repeats one.
  */
 #include "unit/time/rig.h"
 
@@ -185,7 +185,7 @@ TEST(schedules_are_exact)
 }
 
 /* Ten years of changes every few seconds at the worst scales: nothing adds up. */
-TEST(nothing_drifts)
+TEST(rounding_errors_do_not_accumulate)
 {
 	static struct rig r;
 	int128 fs = 0;

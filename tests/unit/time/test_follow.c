@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The source `link`: told how another clock goes it follows it, slewed, and never back; pause and scale as told; lock-step by
- * advances; what cannot be is refused. Thread: the test's.
+ * The source `link`: follows the reported clock of another host, slewed, and never goes back; pause and scale as
+ * reported; lock-step by advances; invalid reports are refused. Thread: the test's.
  */
 #include "unit/time/rig.h"
 
@@ -73,7 +73,7 @@ static int64_t error(void)
 	return st.error_dur_ns;
 }
 
-TEST_WITH(it_stands_until_it_is_told_and_then_runs_by_itself, begin, end)
+TEST_WITH(time_waits_for_the_first_report_and_then_runs, begin, end)
 {
 	rig_run(&r, S);
 	assert_int_equal(now(), 0);
@@ -88,8 +88,8 @@ TEST_WITH(it_stands_until_it_is_told_and_then_runs_by_itself, begin, end)
 	assert_int_equal(error(), 150000 + 50000); /* and 200 us a second */
 }
 
-/* The moment was before now: it has come a way. */
-TEST_WITH(what_is_told_is_of_its_moment, begin, end)
+/* The report's moment has passed: the clock has moved on since. */
+TEST_WITH(a_report_applies_to_its_own_moment, begin, end)
 {
 	struct driver_follow_packet p = {
 		.op = DRIVER_FOLLOW, .sim_ns = 5 * S, .rate_e6 = 2 * ONE, .scale_e6 = 2 * ONE
@@ -105,7 +105,7 @@ TEST_WITH(what_is_told_is_of_its_moment, begin, end)
 	assert_int_equal(r.jumps, 1);
 }
 
-TEST_WITH(a_difference_is_slewed_and_then_gone, begin, end)
+TEST_WITH(a_difference_is_slewed_away, begin, end)
 {
 	assert_int_equal(tell(10 * S, ONE, 0), 0);
 	assert_int_equal(tell(10 * S + 2 * MS, ONE, 0), 0);
@@ -126,8 +126,8 @@ TEST_WITH(a_difference_is_slewed_and_then_gone, begin, end)
 	assert_int_equal(r.jumps, 1);
 }
 
-/* Where the other's driver moves time in steps there is no rate to be told; it comes on all the same. */
-TEST_WITH(its_real_time_factor_is_measured, begin, end)
+/* Where the other driver moves time in steps no rate can be reported; the clock is followed all the same. */
+TEST_WITH(the_real_time_factor_of_the_host_is_measured, begin, end)
 {
 	struct time_status st;
 
@@ -146,7 +146,7 @@ TEST_WITH(its_real_time_factor_is_measured, begin, end)
 	assert_true(st.real_time_factor > 1.9 && st.real_time_factor < 2.1);
 }
 
-TEST_WITH(what_is_far_off_jumps, begin, end)
+TEST_WITH(a_large_difference_is_a_jump, begin, end)
 {
 	assert_int_equal(tell(100 * S, ONE, 0), 0);
 	assert_int_equal(tell(103 * S, ONE, 0), 0); /* a stall: it goes on from there, as no jump */
@@ -161,7 +161,7 @@ TEST_WITH(what_is_far_off_jumps, begin, end)
 	assert_int_equal(r.jumps, 4);
 }
 
-TEST_WITH(pause_and_scale_are_as_told, begin, end)
+TEST_WITH(pause_and_scale_follow_the_reports, begin, end)
 {
 	struct time_status st;
 
@@ -188,7 +188,7 @@ TEST_WITH(pause_and_scale_are_as_told, begin, end)
 	assert_int_equal(r.jumps, 1);
 }
 
-TEST_WITH(its_own_control_is_refused_and_says_where_to_go, begin, end)
+TEST_WITH(local_control_is_refused_and_names_the_time_host, begin, end)
 {
 	assert_int_equal(tell(10 * S, ONE, 0), 0);
 	assert_int_equal(time_engine_pause(r.e), -EOPNOTSUPP);
@@ -214,7 +214,7 @@ static void check_held(bool has_driver)
 			 SIM_CLOCK_NO_DRIVER | SIM_CLOCK_DRIVER_LOST | SIM_CLOCK_DRIVEN);
 }
 
-TEST_WITH(a_lost_time_host_holds_time_until_it_is_heard_again, begin, end)
+TEST_WITH(a_lost_time_host_stops_time_until_it_is_heard_again, begin, end)
 {
 	int64_t was;
 
@@ -231,7 +231,7 @@ TEST_WITH(a_lost_time_host_holds_time_until_it_is_heard_again, begin, end)
 	assert_int_equal(r.jumps, 1);
 }
 
-TEST_WITH(a_lost_driver_holds_time_too, begin, end)
+TEST_WITH(a_lost_driver_stops_time, begin, end)
 {
 	int result;
 
@@ -248,7 +248,7 @@ TEST_WITH(a_lost_driver_holds_time_too, begin, end)
 	assert_int_equal(r.jumps, 1); /* forward, for less than a minute */
 }
 
-TEST_WITH(what_cannot_be_is_refused, begin, end)
+TEST_WITH(invalid_reports_are_refused, begin, end)
 {
 	const struct driver_follow_packet good = {
 		.op = DRIVER_FOLLOW, .sim_ns = S, .mono_ns = exec_now(r.x), .rate_e6 = ONE, .scale_e6 = ONE
@@ -290,7 +290,7 @@ TEST_WITH(what_cannot_be_is_refused, begin, end)
 	assert_true(now() > TIME_START_MAX_NS);
 }
 
-TEST(other_sources_follow_nothing)
+TEST(other_sources_refuse_reports)
 {
 	static const char *const names[] = { "unity", "ss2", "ros2" };
 
@@ -306,7 +306,7 @@ TEST(other_sources_follow_nothing)
 	}
 }
 
-TEST_WITH(a_packet_of_the_other_size_ends_the_lease, begin, end)
+TEST_WITH(a_packet_of_another_size_ends_the_lease, begin, end)
 {
 	rig_send(&r, fd, DRIVER_FOLLOW, 0, 0);
 	assert_int_equal(r.losts, 1);
@@ -314,7 +314,7 @@ TEST_WITH(a_packet_of_the_other_size_ends_the_lease, begin, end)
 
 /* ---- lock-step ---- */
 
-TEST_WITH(in_lock_step_it_is_advanced_and_told_pause_and_scale, begin, end)
+TEST_WITH(in_lock_step_the_driver_advances_and_reports_pause_and_scale, begin, end)
 {
 	assert_int_equal(tell(0, 0, DRIVER_FOLLOW_STEPS), 0);
 	assert_int_equal(r.jumps, 0);
@@ -341,8 +341,8 @@ TEST_WITH(in_lock_step_it_is_advanced_and_told_pause_and_scale, begin, end)
 	assert_int_equal(r.losts, 0);
 }
 
-/* A participant runs its step in each; what is sent in the middle of a round breaks the protocol. */
-TEST_WITH(a_pause_does_not_come_into_a_round, begin, end)
+/* A participant runs its step in each; messages sent in the middle of a round break the protocol. */
+TEST_WITH(a_reported_pause_waits_for_the_end_of_the_round, begin, end)
 {
 	struct time_participant who = { .client_id = 5, .name = "sensor" };
 	struct step_packet p;
@@ -359,7 +359,7 @@ TEST_WITH(a_pause_does_not_come_into_a_round, begin, end)
 	assert_int_equal(send(fds[1], &p, sizeof(p), 0), sizeof(p));
 	assert_true(exec_sim_settle(r.x) >= 0);
 	assert_int_equal(rig_answer(&r, fd), 10 * MS);
-	/* what lies there still goes out first */
+	/* waiting messages are sent first */
 	r.drain_busy = true;
 	assert_int_equal(tell(0, 0, DRIVER_FOLLOW_STEPS | DRIVER_FOLLOW_PAUSED), 1);
 	assert_true(r.held);
@@ -374,7 +374,7 @@ TEST_WITH(a_pause_does_not_come_into_a_round, begin, end)
 	close(fds[1]);
 }
 
-TEST_WITH(switching_away_ends_it, begin, end)
+TEST_WITH(switching_the_source_ends_following, begin, end)
 {
 	assert_int_equal(tell(10 * S, ONE, 0), 0);
 	assert_int_equal(tell(10 * S + 20 * MS, ONE, 0), 0); /* a slew is under way */

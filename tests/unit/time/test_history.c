@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clock as it was: what readers saw at a moment is what a late reader finds for it, to the nanosecond. */
+/*
+ * The history of the clock: a late reader finds the same time for a moment, to the nanosecond, as readers at that
+ * moment did.
+ */
 #include "unit/time/rig.h"
 
 #include "support/wait.h"
@@ -58,7 +61,7 @@ static void disturb(struct rig *r, unsigned n)
 	}
 }
 
-TEST(a_late_reader_finds_what_was_seen)
+TEST(a_late_reader_finds_earlier_times_unchanged)
 {
 	static struct sim_clock_sample seen[ROUNDS];
 	unsigned seed = (unsigned)test_seed(7);
@@ -78,7 +81,7 @@ TEST(a_late_reader_finds_what_was_seen)
 	rig_finish(&r);
 }
 
-TEST(before_its_beginning_there_is_the_oldest)
+TEST(before_the_beginning_the_oldest_time_is_returned)
 {
 	struct sim_clock_sample s;
 	struct rig r;
@@ -95,7 +98,7 @@ TEST(before_its_beginning_there_is_the_oldest)
 	rig_finish(&r);
 }
 
-/* Each advance is a piece: the last ones are kept, and who asks for earlier ones is told so. */
+/* Each advance is an entry: the last ones are kept, and a request for an earlier one gets an error. */
 TEST(driven_time_keeps_its_last_advances)
 {
 	const int n = SIM_CLOCK_PIECES + SIM_CLOCK_PIECES / 2;
@@ -121,7 +124,7 @@ TEST(driven_time_keeps_its_last_advances)
 	rig_finish(&r);
 }
 
-TEST(time_that_stands_is_one_piece)
+TEST(paused_time_is_one_piece)
 {
 	uint64_t written;
 	struct rig r;
@@ -165,7 +168,7 @@ static void *reader(void *arg)
 	return NULL;
 }
 
-TEST(the_writer_writes_while_others_look_back)
+TEST(reading_the_history_is_safe_beside_the_writer)
 {
 	static _Alignas(64) struct race c;
 	struct time_engine_options o = { .page = &c.page, .history = &history, .source = source("system") };

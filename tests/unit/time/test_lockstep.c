@@ -19,7 +19,7 @@ static struct peer join(struct rig *r, uint32_t client_id, uint32_t rank, const 
 	return (struct peer){ .fd = fds[1] };
 }
 
-/* The op of the packet that has come; 0 none, -1 hung up. */
+/* The op of the received packet; 0 none, -1 hung up. */
 static int got(struct rig *r, struct peer *p)
 {
 	ssize_t n;
@@ -96,8 +96,11 @@ TEST(ranks_take_turns)
 	rig_finish(&r);
 }
 
-/* Within a rank: in parallel, and what they keep back goes one after the other, by name. */
-TEST(equal_ranks_are_released_in_order)
+/*
+ * Within a rank they run in parallel, and the messages that they hold are sent one participant after the other, by
+ * name.
+ */
+TEST(participants_of_equal_rank_are_released_in_order)
 {
 	struct rig r;
 	int fd = begin(&r, (struct time_engine_options){ 0 });
@@ -133,8 +136,8 @@ TEST(equal_ranks_are_released_in_order)
 	close(last.fd);
 }
 
-/* Whatever state it is in when it dies, the step goes on and nobody hears of it again. */
-TEST(the_dead_are_out_at_once)
+/* In whatever state a participant dies, the step continues without it. */
+TEST(dead_participants_are_removed_at_once)
 {
 	for (int when = 0; when < 4; when++) {
 		struct rig r;
@@ -172,7 +175,7 @@ TEST(the_dead_are_out_at_once)
 	}
 }
 
-TEST(nonsense_is_out)
+TEST(a_malformed_packet_removes_the_participant)
 {
 	static const struct step_packet bad[] = {
 		{ .op = STEP_DONE, .number = 1 }, { .op = STEP_RELEASED }, { .op = 99 }, { .op = STEP_TURN }
@@ -194,7 +197,7 @@ TEST(nonsense_is_out)
 }
 
 /* In the middle of a round: from the next one on. */
-TEST(comers_wait_for_the_next_step)
+TEST(new_participants_wait_for_the_next_step)
 {
 	struct rig r;
 	int fd = begin(&r, (struct time_engine_options){ 0 });
@@ -218,7 +221,7 @@ TEST(comers_wait_for_the_next_step)
 	close(b.fd);
 }
 
-TEST(dispatch_is_waited_for)
+TEST(a_step_waits_for_dispatch)
 {
 	struct rig r;
 	int fd = begin(&r, (struct time_engine_options){ 0 });
@@ -238,8 +241,8 @@ TEST(dispatch_is_waited_for)
 	close(a.fd);
 }
 
-/* What was published for a step is on its way before the participants of the next one publish. */
-TEST(an_ask_drains_dispatch)
+/* Messages published for a step are sent before the participants of the next one publish. */
+TEST(a_request_of_the_driver_drains_dispatch)
 {
 	struct rig r;
 	int fd = begin(&r, (struct time_engine_options){ 0 });
@@ -265,7 +268,7 @@ TEST(an_ask_drains_dispatch)
 	assert_false(rig_read(&r).flags & SIM_CLOCK_PAUSED);
 	time_engine_drained(r.e);
 	assert_true(rig_read(&r).flags & SIM_CLOCK_PAUSED);
-	assert_int_equal(time_engine_resume(r.e), 0); /* what was published in between goes out first as well */
+	assert_int_equal(time_engine_resume(r.e), 0); /* messages published in between are sent first as well */
 	assert_int_equal(r.drains, 3);
 	assert_int_equal(got(&r, &a), 0);
 	time_engine_drained(r.e);
@@ -281,7 +284,7 @@ TEST(an_ask_drains_dispatch)
 	close(a.fd);
 }
 
-TEST(late_ones_are_named)
+TEST(late_participants_are_named)
 {
 	static const enum time_late policies[] = { TIME_LATE_WAIT, TIME_LATE_WARN, TIME_LATE_DROP };
 
@@ -323,7 +326,7 @@ TEST(late_ones_are_named)
 	}
 }
 
-/* A pause ends what has begun first: nobody in the middle of a turn is refused. */
+/* A round that has begun ends before a pause: no participant is refused in the middle of its turn. */
 TEST(pause_waits_for_the_round)
 {
 	struct rig r;
@@ -353,7 +356,7 @@ TEST(pause_waits_for_the_round)
 	assert_int_equal(r.step_result, 0);
 	assert_int_equal(r.step_end_sim_ns, 40);
 	assert_true(rig_read(&r).flags & SIM_CLOCK_PAUSED);
-	assert_false(r.held); /* nothing is accepted now: what was goes out */
+	assert_false(r.held); /* no message is accepted now: earlier ones are sent */
 	assert_true(r.hold_paused);
 	assert_int_equal(time_engine_resume(r.e), 0);
 	assert_int_equal(got(&r, &a), STEP_TURN);
@@ -393,8 +396,8 @@ TEST(cancelled_steps_finish_their_round)
 	close(a.fd);
 }
 
-/* Wall-driven time asks nobody, but a step does. */
-TEST(wall_steps_ask_participants)
+/* Wall-driven time does not wait for participants, but a step does. */
+TEST(wall_clock_steps_include_the_participants)
 {
 	struct rig r;
 	struct peer a;
@@ -413,7 +416,7 @@ TEST(wall_steps_ask_participants)
 		assert_int_equal(a.last.dur_ns, 1000);
 		assert_int_equal(r.step_result, 1);
 		say(&r, &a, STEP_DONE, 0);
-		assert_int_equal(r.step_result, 0); /* at once: nobody else is waited for */
+		assert_int_equal(r.step_result, 0); /* at once: no other one is waited for */
 		assert_true(!r.held && r.hold_paused);
 	}
 	assert_int_equal(time_engine_resume(r.e), 0);
@@ -422,8 +425,11 @@ TEST(wall_steps_ask_participants)
 	close(a.fd);
 }
 
-/* The source is switched in the middle of a turn: the round is given up, the next one waits for who is still in it. */
-TEST(switching_gives_the_round_up)
+/*
+ * The source is switched in the middle of a turn: the round is abandoned, and the next one waits for the participant
+ * that has not finished its turn.
+ */
+TEST(switching_the_source_abandons_the_round)
 {
 	struct rig r;
 	int result, fd = begin(&r, (struct time_engine_options){ 0 });
@@ -458,7 +464,7 @@ TEST(switching_gives_the_round_up)
 	close(b.fd);
 }
 
-/* A source whose driver says what time it is: the same, also when time jumps. */
+/* A source whose driver sets the time: the same, also when time jumps. */
 static void set_times(const char *source_name)
 {
 	struct driver_packet answer;
@@ -516,8 +522,8 @@ static void turn(struct rig *r, int fd, struct peer *a, int64_t at, int64_t gran
 	assert_int_equal(rig_answer(r, fd), granted);
 }
 
-/* The instant at which a new run begins is a turn as well, also in a step: whoever pauses meanwhile changes no turn. */
-TEST(an_engines_jump_is_a_round)
+/* The instant at which a new run begins is a turn as well, also in a step: a pause meanwhile changes no turn. */
+TEST(a_jump_of_an_engine_is_a_round)
 {
 	struct driver_packet none;
 
@@ -563,8 +569,8 @@ TEST(an_engines_jump_is_a_round)
 	}
 }
 
-/* Nobody takes part: a driver that asks for lock-step has rounds of dispatch alone, another one has none. */
-TEST(a_driver_alone)
+/* Without participants, a driver that requests lock-step has rounds of dispatch alone, another driver has none. */
+TEST(a_driver_without_participants_steps_alone)
 {
 	struct time_driver_info who = { .client_id = 9, .pid = 1, .name = "engine", .lockstep = true };
 	struct rig r;
@@ -597,7 +603,7 @@ TEST(a_driver_alone)
 }
 
 /* Without a driver nothing will end a hold. */
-TEST(no_driver_no_hold)
+TEST(without_a_driver_nothing_is_held_back)
 {
 	struct rig r;
 	int fd = begin(&r, (struct time_engine_options){ 0 });

@@ -115,7 +115,7 @@ static void leave(struct peer *p)
 	assert_true(exec_sim_settle(r.x) >= 0);
 }
 
-TEST_WITH(the_last_speaks_for_all, setup, teardown)
+TEST_WITH(the_last_participant_reports_for_all, setup, teardown)
 {
 	struct time_participant v[PEERS];
 
@@ -134,7 +134,7 @@ TEST_WITH(the_last_speaks_for_all, setup, teardown)
 	assert_int_equal(r.left, 0);
 }
 
-TEST_WITH(what_is_kept_is_released, setup, teardown)
+TEST_WITH(kept_messages_are_released_in_order, setup, teardown)
 {
 	advance();
 	done(&peers[2], 2);
@@ -150,14 +150,14 @@ TEST_WITH(what_is_kept_is_released, setup, teardown)
 	assert_int_equal(rig_answer(&r, driver), 10);
 }
 
-/* Each end of the third one, in whatever order: nobody waits for a deadline. */
-TEST_WITH(the_dead_stop_nobody, setup, teardown)
+/* The third participant dies at each point, in any order: no deadline is waited for. */
+TEST_WITH(dead_participants_block_no_step, setup, teardown)
 {
 	advance();
 	done(&peers[0], 0);
 	done(&peers[1], 0);
 	assert_true(done(&peers[2], 0));
-	leave(&peers[2]); /* it was killed before it told simd */
+	leave(&peers[2]); /* it was killed before it sent its packet to simd */
 	assert_int_equal(rig_answer(&r, driver), 10);
 
 	rig_advance(&r, driver, 10);
@@ -165,7 +165,7 @@ TEST_WITH(the_dead_stop_nobody, setup, teardown)
 	turn(&peers[1]);
 	assert_int_equal(peers[0].turn.with, 3);
 	assert_false(done(&peers[0], 0));
-	leave(&peers[1]); /* without having acknowledged: who has is not asked again */
+	leave(&peers[1]); /* without having acknowledged: those that have are not asked again */
 	assert_int_equal(rig_answer(&r, driver), 10);
 	rig_advance(&r, driver, 10);
 	turn(&peers[0]);
@@ -175,7 +175,7 @@ TEST_WITH(the_dead_stop_nobody, setup, teardown)
 	assert_int_equal(r.lates, 0);
 }
 
-TEST_WITH(who_is_left_is_the_last, setup, teardown)
+TEST_WITH(after_one_leaves_the_last_remaining_reports, setup, teardown)
 {
 	advance();
 	leave(&peers[1]);
@@ -186,7 +186,7 @@ TEST_WITH(who_is_left_is_the_last, setup, teardown)
 }
 
 /* Its place is taken again at once: it has no turn in this step. */
-TEST_WITH(a_place_taken_again_is_not_waited_for, setup, teardown)
+TEST_WITH(a_reused_place_is_not_waited_for, setup, teardown)
 {
 	struct time_participant who = { .client_id = 77, .pid = 1, .name = "new" };
 	int fds[2];
@@ -210,7 +210,7 @@ TEST_WITH(a_place_taken_again_is_not_waited_for, setup, teardown)
 }
 
 /* Two end at once, each sees the other; the second packet is read in the next step only. */
-TEST_WITH(two_may_be_the_last, setup, teardown)
+TEST_WITH(two_participants_may_both_be_last, setup, teardown)
 {
 	struct step_packet late;
 
@@ -234,7 +234,7 @@ TEST_WITH(two_may_be_the_last, setup, teardown)
 }
 
 /* A client without data plane sees no shared memory: simd writes for it. */
-TEST_WITH(packets_and_memory_mix, setup, teardown)
+TEST_WITH(participants_by_packet_and_by_memory_may_mix, setup, teardown)
 {
 	advance();
 	say(&peers[0], STEP_DONE, 0);
@@ -249,8 +249,11 @@ TEST_WITH(packets_and_memory_mix, setup, teardown)
 	assert_int_equal(rig_answer(&r, driver), 10);
 }
 
-/* Stopped between its word and its packet: at the deadline simd looks, and nobody was late. */
-TEST_WITH(the_deadline_looks_first, setup, teardown)
+/*
+ * Stopped between the write to the page and the packet: at the deadline simd reads the page, and counts no participant
+ * as late.
+ */
+TEST_WITH(the_deadline_checks_the_page_first, setup, teardown)
 {
 	advance();
 	for (int i = 0; i < PEERS; i++)
@@ -263,13 +266,13 @@ TEST_WITH(the_deadline_looks_first, setup, teardown)
 	done(&peers[0], 0);
 	done(&peers[2], 0);
 	rig_run(&r, NS_PER_S);
-	assert_int_equal(r.lates, 1); /* only who was */
+	assert_int_equal(r.lates, 1); /* only the one that was */
 	assert_int_equal(got(&peers[1]), STEP_DROPPED);
 	assert_int_equal(rig_answer(&r, driver), 10);
 }
 
-/* Somebody writes over the words: a turn ends early, nobody is thrown out and nothing hangs. */
-TEST_WITH(scribbles_hurt_no_one_else, setup, teardown)
+/* A participant overwrites the words: a turn ends early, no participant is removed and nothing hangs. */
+TEST_WITH(an_overwritten_page_harms_only_its_writer, setup, teardown)
 {
 	advance();
 	atomic_store(&steppers[peers[1].turn.stepper].done, peers[1].turn.number);
@@ -332,7 +335,7 @@ static void advance_on_page(unsigned mask, uint64_t with)
 	}
 }
 
-TEST_WITH(the_page_tells_all, setup, teardown)
+TEST_WITH(turns_may_be_given_through_the_page, setup, teardown)
 {
 	page_asked_by(7);
 	for (int i = 0; i < 3; i++) {
@@ -349,7 +352,7 @@ TEST_WITH(the_page_tells_all, setup, teardown)
 	assert_int_equal(r.left, 0);
 }
 
-TEST_WITH(one_of_them_is_on_the_page, setup, teardown)
+TEST_WITH(one_participant_may_use_the_page, setup, teardown)
 {
 	page_asked_by(2);
 	for (int i = 0; i < 3; i++) {
@@ -361,8 +364,8 @@ TEST_WITH(one_of_them_is_on_the_page, setup, teardown)
 	}
 }
 
-/* Whoever goes moves the page: the others look at their sockets, and so does who is out. */
-TEST_WITH(alone_on_the_page, setup, teardown)
+/* A participant that leaves moves the page: the others look at their sockets, and so does the removed one. */
+TEST_WITH(a_single_participant_may_use_the_page, setup, teardown)
 {
 	page_asked_by(6);
 	leave(&peers[0]);
@@ -377,7 +380,7 @@ TEST_WITH(alone_on_the_page, setup, teardown)
 	assert_int_equal(r.left, 2);
 }
 
-TEST_WITH(the_late_on_the_page_are_dropped, setup, teardown)
+TEST_WITH(late_participants_on_the_page_are_dropped, setup, teardown)
 {
 	page_asked_by(7);
 	advance_on_page(7, 7);
@@ -391,8 +394,11 @@ TEST_WITH(the_late_on_the_page_are_dropped, setup, teardown)
 	assert_int_equal(rig_answer(&r, driver), 10);
 }
 
-/* Who has acknowledged is not told again; who has not gets its turn as a packet, and the next ones. */
-TEST_WITH(packets_again, setup, teardown)
+/*
+ * A participant that has acknowledged gets no packet; one that has not gets its turn as a packet, and the next ones
+ * too.
+ */
+TEST_WITH(a_participant_may_return_to_packets, setup, teardown)
 {
 	page_asked_by(7);
 	advance_on_page(7, 7);
@@ -401,7 +407,7 @@ TEST_WITH(packets_again, setup, teardown)
 	assert_int_equal(page.seq, page_seq + 2);
 	say(&peers[1], STEP_PACKETS, 0);
 	assert_int_equal(page.seq, page_seq + 4);
-	say(&peers[1], STEP_PACKETS, 0); /* wakes nobody any more */
+	say(&peers[1], STEP_PACKETS, 0); /* wakes no participant any more */
 	assert_int_equal(page.seq, page_seq + 4);
 	assert_int_equal(got(&peers[0]), 0);
 	assert_int_equal(got(&peers[1]), STEP_TURN);
@@ -449,7 +455,7 @@ static int64_t now_sim_ns(void)
 	return rig_read(&r).sim_ns;
 }
 
-TEST_WITH(the_last_answers_the_driver, setup, teardown)
+TEST_WITH(the_last_participant_answers_the_driver, setup, teardown)
 {
 	uint64_t number = 0;
 
@@ -466,7 +472,7 @@ TEST_WITH(the_last_answers_the_driver, setup, teardown)
 	assert_int_equal(r.losts, 0);
 }
 
-/* simd looks for a reason of its own, and sees that the round is over. Somebody else takes part, and leaves. */
+/* simd looks for a reason of its own, and sees that the round is over. Another participant joins, and leaves. */
 static void look(void)
 {
 	struct time_participant who = { .client_id = 20, .pid = 1, .name = "guest" };
@@ -478,8 +484,11 @@ static void look(void)
 	assert_true(exec_sim_settle(r.x) >= 0);
 }
 
-/* Half of what the driver publishes of its next instant would go out before the other half, in another order than in most runs. */
-TEST_WITH(what_the_driver_publishes_then_waits_for_its_request, setup, teardown)
+/*
+ * Otherwise half of the messages that the driver publishes for its next instant would be sent before the other half, in
+ * another order than in most runs.
+ */
+TEST_WITH(messages_of_the_driver_wait_for_its_next_request, setup, teardown)
 {
 	unsigned dispatches;
 
@@ -496,8 +505,11 @@ TEST_WITH(what_the_driver_publishes_then_waits_for_its_request, setup, teardown)
 	assert_int_equal(now_sim_ns(), 20);
 }
 
-/* The other way round: who comes to answer then is told that it is too late, and tells simd, which knows. */
-TEST_WITH(a_round_that_simd_has_ended_is_not_answered, setup, teardown)
+/*
+ * The other way round: a participant that tries to answer then finds that it is too late, and sends its packet to simd,
+ * which knows.
+ */
+TEST_WITH(an_ended_round_is_not_answered_by_a_participant, setup, teardown)
 {
 	unsigned dispatches;
 
@@ -516,8 +528,8 @@ TEST_WITH(a_round_that_simd_has_ended_is_not_answered, setup, teardown)
 	assert_int_equal(now_sim_ns(), 20);
 }
 
-/* Only behind who is last, where dispatch would find nothing, and where the driver waits for it. */
-TEST_WITH(where_something_is_left_simd_answers, setup, teardown)
+/* Only behind the last participant, where dispatch would find nothing, and where the driver waits for it. */
+TEST_WITH(with_work_left_simd_answers_itself, setup, teardown)
 {
 	r.busy = true;
 	ask_for_turns(0);
@@ -535,7 +547,7 @@ TEST_WITH(where_something_is_left_simd_answers, setup, teardown)
 	assert_int_equal(grant.moved, 1);
 }
 
-TEST_WITH(only_the_last_rank_answers, setup, teardown)
+TEST_WITH(only_the_last_rank_answers_the_driver, setup, teardown)
 {
 	struct time_participant who = { .client_id = 9, .pid = 1, .name = "last", .rank = 1 };
 	struct peer last = { 0 };
@@ -556,8 +568,8 @@ TEST_WITH(only_the_last_rank_answers, setup, teardown)
 	close(last.fd);
 }
 
-/* A request before all are through: from a hostile driver, or one that somebody has misled. It waits for them. */
-TEST_WITH(who_asks_too_early_waits, setup, teardown)
+/* A request before all participants have finished: from a hostile driver, or one that was misled. It waits for them. */
+TEST_WITH(a_request_that_comes_too_early_waits, setup, teardown)
 {
 	ask_for_turns(0);
 	done(&peers[0], 0);
@@ -574,8 +586,8 @@ TEST_WITH(who_asks_too_early_waits, setup, teardown)
 	assert_int_equal(r.losts, 1);
 }
 
-/* It does not come back: what it was granted ends, and a pause begins, as with a packet. */
-TEST_WITH(a_driver_that_was_answered_there_may_be_silent, setup, teardown)
+/* The driver does not return: its grant ends, and a pause begins, as with a packet. */
+TEST_WITH(a_driver_answered_by_a_participant_may_stay_silent, setup, teardown)
 {
 	ask_for_turns(0);
 	all_done();
@@ -599,8 +611,8 @@ TEST_WITH(a_driver_that_was_answered_there_may_be_silent, setup, teardown)
 	assert_int_equal(r.lates, 0);
 }
 
-/* In a round that was given up nobody answers: who is last tells simd, which waits for that. */
-TEST_WITH(a_round_given_up_is_not_answered, setup, teardown)
+/* An abandoned round is not answered: the last participant sends its packet to simd, which waits for it. */
+TEST_WITH(an_abandoned_round_is_not_answered, setup, teardown)
 {
 	ask_for_turns(0);
 	done(&peers[0], 0);

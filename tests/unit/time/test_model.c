@@ -98,7 +98,7 @@ static void begin_step(struct model *m, int64_t ns)
 	}
 }
 
-/* What was granted is published, and who takes part is through: a pause begins, a step ends. */
+/* Granted time is published, and the participants have finished: a pause begins, a step ends. */
 static void look(struct model *m)
 {
 	if ((!m->pausing && !(m->open && !m->left)) || m->turn)
@@ -482,7 +482,7 @@ static int do_model(struct model *m, enum op op, int64_t scale_e6)
 	}
 }
 
-/* The driver comes where there is none, and asks where it has its answer. */
+/* A driver connects where there is none, and sends a request where it has its answer. */
 static void beat(struct real *e, struct model *m)
 {
 	strcat(story, ".");
@@ -536,28 +536,28 @@ static void play_all(unsigned length, unsigned ops, unsigned beats)
 		play(sequence, length, ops, beats);
 }
 
-TEST(the_engine_does_what_the_model_does)
+TEST(the_engine_agrees_with_the_model)
 {
 	play_all(5, EIGHT, 0x08);
 }
 
-TEST(a_participant_leaves_and_joins_in_every_state)
+TEST(a_participant_may_leave_and_join_in_every_state)
 {
 	for (unsigned beats = 0; beats < 8; beats++)
 		play_all(3, OPS, beats);
 }
 
-TEST_FULL(with_a_driver_that_is_slow)
+TEST_FULL(the_engine_agrees_with_the_model_with_a_slow_driver)
 {
 	play_all(5, EIGHT, 0);
 }
 
-TEST_FULL(with_a_driver_that_is_fast)
+TEST_FULL(the_engine_agrees_with_the_model_with_a_fast_driver)
 {
 	play_all(5, EIGHT, 0x1f);
 }
 
-TEST_FULL(it_leaves_and_joins_in_more_states)
+TEST_FULL(a_participant_may_leave_and_join_in_further_states)
 {
 	for (unsigned beats = 0; beats < 16; beats += 5)
 		play_all(4, OPS, beats);

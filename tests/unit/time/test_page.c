@@ -56,7 +56,7 @@ static void finish(struct race *c, pthread_t threads[READERS])
 		pthread_join(threads[i], NULL);
 }
 
-TEST(time_never_goes_back)
+TEST(the_clock_page_never_goes_back)
 {
 	static _Alignas(64) struct sim_clock_page page;
 	static const int64_t scales[] = { TIME_SCALE_MAX_E6, TIME_SCALE_MIN_E6, SIM_RATE_ONE, 333333 };
@@ -101,7 +101,7 @@ static void bad_write(struct sim_clock_page *p, int64_t rate_e6)
 	__atomic_store_n(&p->seq, p->seq + 1, __ATOMIC_RELEASE);
 }
 
-TEST(a_writer_that_reads_the_clock_first_is_caught)
+TEST(a_writer_that_reads_the_clock_too_early_is_detected)
 {
 	static _Alignas(64) struct sim_clock_page page;
 	struct race c = { .page = &page };

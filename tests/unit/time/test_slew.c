@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slew.h: no leap where none is needed, nowhere back, and it arrives. Thread: the test's. */
+/* slew.h: no jump where none is needed, never back, and the target is reached. Thread: the test's. */
 #include "support/test.h"
 
 #include "rnd.h"
@@ -31,7 +31,7 @@ TEST(a_small_difference_is_gone_in_a_fifth_of_a_second)
 	assert_int_equal(p.for_dur_ns, 200 * MS);
 }
 
-TEST(a_larger_one_takes_longer)
+TEST(a_larger_difference_takes_longer)
 {
 	struct slew_plan p = plan(10 * S, 11 * S, ONE);
 
@@ -43,7 +43,7 @@ TEST(a_larger_one_takes_longer)
 	assert_int_equal(p.for_dur_ns, 4 * S);
 }
 
-TEST(what_is_far_off_is_not_slewed)
+TEST(a_large_difference_is_not_slewed)
 {
 	assert_int_equal(plan(10 * S, 12 * S, ONE).add_dur_ns, 2 * S);
 	assert_int_equal(plan(10 * S, 12 * S, ONE).rate_e6, ONE);
@@ -52,7 +52,7 @@ TEST(what_is_far_off_is_not_slewed)
 	assert_false(plan(10 * S, 8 * S, 4 * ONE).jump); /* half a second of real time */
 }
 
-TEST(a_clock_that_stands_is_waited_for)
+TEST(a_stopped_clock_is_waited_for)
 {
 	struct slew_plan p = plan(10 * S, 10 * S + MS, 0);
 
@@ -65,7 +65,7 @@ TEST(a_clock_that_stands_is_waited_for)
 	assert_true(plan(10 * S, 8 * S, 0).jump);
 }
 
-TEST(it_arrives_and_never_stands_or_goes_back)
+TEST(slewing_arrives_and_time_never_stops_or_goes_back)
 {
 	struct rnd r;
 
@@ -85,7 +85,7 @@ TEST(it_arrives_and_never_stands_or_goes_back)
 	}
 }
 
-TEST(nothing_to_do_is_nothing_done)
+TEST(without_a_difference_nothing_is_slewed)
 {
 	struct slew_plan p = plan(5 * S, 5 * S, 3 * ONE);
 

@@ -2,7 +2,7 @@
 /* Time sources by word: the built-in ones, a plug-in, and plug-ins that are refused with a sentence. */
 #include "rig.h"
 
-TEST(words_are_found)
+TEST(source_names_are_found)
 {
 	const struct sim_source_ops *s, *again;
 	static const char *const plugins[] = { "play", "good" };
@@ -35,7 +35,7 @@ TEST(words_are_found)
 	source_registry_destroy(sources);
 }
 
-TEST(bad_ones_are_refused)
+TEST(invalid_source_plug_ins_are_refused)
 {
 	static const struct {
 		const char *name, *why;

@@ -33,7 +33,7 @@ TEST(deadlines_do_not_drift)
 	}
 }
 
-TEST(a_stall_is_one_tick_and_counts)
+TEST(a_stall_causes_one_tick_and_is_counted)
 {
 	struct clock_ticks t;
 	int64_t late;
@@ -99,7 +99,7 @@ TEST(the_lead_learns_where_three_of_four_sleeps_end)
 	assert_in_range(t.lead_dur_ns, 30000, 41000);
 }
 
-TEST(the_lead_is_bounded_and_can_be_off)
+TEST(the_lead_is_bounded_and_can_be_turned_off)
 {
 	struct clock_ticks t;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* "compat" of a bridge and of a topic: whose mistakes a message has, in the bytes of each format. */
+/* "compat" of a bridge and of a topic: the mistakes of other software in a message, in the bytes of each format. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static const char *host_option(void *ctx, const char *name)
 	return strcmp(name, "compat") == 0 ? option : NULL;
 }
 
-/* As old as a host may be: what it does not have, topics do without. */
+/* The oldest possible host: topics do without the functions that it lacks. */
 static const struct sim_bridge_host host = {
 	.abi = SIM_BRIDGE_ABI, .size = offsetof(struct sim_bridge_host, publish), .log = host_log, .option = host_option
 };
@@ -86,7 +86,7 @@ static uint32_t first_number(enum wire_format format, const char *options)
 	return n;
 }
 
-TEST(nobody_gets_mistakes_unasked)
+TEST(mistakes_are_reproduced_on_request_only)
 {
 	for (enum wire_format f = WIRE_CDR; f <= WIRE_POSITIONAL; f++) {
 		option = NULL; /* a host that knows of none */
@@ -96,7 +96,7 @@ TEST(nobody_gets_mistakes_unasked)
 	}
 }
 
-TEST(the_bridge_asks_for_all_and_a_topic_for_itself)
+TEST(compat_can_be_set_for_the_bridge_or_one_topic)
 {
 	static const char svl[] = "{\"far\":{\"compat\":\"svl2021.3\"}}", none[] = "{\"far\":{\"compat\":\"none\"}}";
 

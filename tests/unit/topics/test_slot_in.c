@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A channel that comes in: it is offered with small slots, and has those that its messages need. */
+/* An inbound channel: it is offered with small slots, and grows to the size that its messages need. */
 #include "tests/support/test.h"
 
 #include <errno.h>
@@ -111,12 +111,12 @@ static int read_bytes(void *arg, struct message_in *to)
 	return 0;
 }
 
-TEST_WITH(it_is_offered_with_small_slots, begin, end)
+TEST_WITH(the_first_slots_are_small, begin, end)
 {
 	assert_int_equal(slot_in_offer(&in), 0);
 }
 
-TEST_WITH(a_message_has_a_slot_of_about_its_size, begin, end)
+TEST_WITH(a_message_gets_a_slot_of_about_its_size, begin, end)
 {
 	static const size_t sizes[] = { 300, 70000, 3840 * 2160 * 3, 60 * MIB };
 
@@ -134,7 +134,7 @@ TEST_WITH(a_message_has_a_slot_of_about_its_size, begin, end)
 }
 
 /* Ours is longer than theirs. */
-TEST_WITH(it_is_read_again_until_it_fits, begin, end)
+TEST_WITH(a_message_is_converted_again_until_it_fits, begin, end)
 {
 	size_t n = 5 * MIB;
 
@@ -144,8 +144,8 @@ TEST_WITH(it_is_read_again_until_it_fits, begin, end)
 	assert_int_equal(slot_in_wire_max(&in), 256 * MIB);
 }
 
-/* A stranger's message does not take all memory; who wants longer ones says so. */
-TEST_WITH(more_than_usual_has_to_be_asked_for, begin, end)
+/* A foreign message must not take all memory; longer ones need a setting. */
+TEST_WITH(messages_beyond_64_mib_need_a_larger_max_body, begin, end)
 {
 	size_t n = 65 * MIB;
 	char why[200];
@@ -157,7 +157,7 @@ TEST_WITH(more_than_usual_has_to_be_asked_for, begin, end)
 	assert_int_equal(published, n);
 }
 
-TEST_WITH(what_no_slot_holds_is_dropped, begin, end)
+TEST_WITH(a_message_that_no_slot_can_hold_is_dropped, begin, end)
 {
 	size_t n = 20 * MIB;
 
@@ -166,7 +166,7 @@ TEST_WITH(what_no_slot_holds_is_dropped, begin, end)
 	assert_int_equal(published, 0);
 }
 
-TEST_WITH(max_body_is_a_bound, begin, end)
+TEST_WITH(max_body_is_a_limit, begin, end)
 {
 	size_t n = 1000;
 	char why[200];
@@ -183,8 +183,8 @@ TEST_WITH(max_body_is_a_bound, begin, end)
 	assert_int_equal(slot_in_take(&in, n, read_bytes, &n), -EMSGSIZE);
 }
 
-/* What cannot be read twice. */
-TEST_WITH(a_text_gets_no_larger_slot_than_it_needs, begin, end)
+/* Messages that are read only once. */
+TEST_WITH(a_string_gets_no_larger_slot_than_it_needs, begin, end)
 {
 	static const size_t sizes[] = { 300, 5 * MIB, 30 * MIB };
 

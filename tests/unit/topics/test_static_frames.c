@@ -61,7 +61,7 @@ static void *scribble(void *arg)
 	return NULL;
 }
 
-TEST(a_name_that_grows_meanwhile_harms_nobody)
+TEST(a_frame_name_that_grows_while_it_is_read_does_no_harm)
 {
 	struct map_message in = message("base", "0123456789", 1);
 	char *end = memmem(body, in.size, "0123456789", 11);

@@ -56,7 +56,7 @@ static void close_one(void *arg, struct topic_out *t)
 	free(t);
 }
 
-/* options: of the channel; w: of what comes in */
+/* options: of the channel; w: of the inbound message */
 static const void *again(const struct sim_type *type, const void *body, size_t size, const char *options,
 			 const struct topic_options *w, bool apollo)
 {
@@ -94,7 +94,7 @@ static const void *there_and_back(const struct sim_type *type, const void *body,
 	return again(type, body, type->fixed_size, options, &w, apollo);
 }
 
-TEST(heights_are_above_the_sea_where_the_rig_knows_it)
+TEST(heights_are_above_sea_level_where_the_rig_has_the_undulation)
 {
 	static const char chassis[] = "{\"far\":{\"type\":\"pb_msgs/Chassis\",\"undulation\":-32}}",
 			  best[] = "{\"far\":{\"type\":\"pb_msgs/GnssBestPose\",\"undulation\":-32}}";
@@ -114,7 +114,7 @@ TEST(heights_are_above_the_sea_where_the_rig_knows_it)
 }
 
 /* In protobuf, as Apollo before Cyber RT has it over ROS 1. */
-TEST(and_where_a_message_of_ros_is_one_of_protobuf)
+TEST(heights_in_protobuf_over_ros_are_above_sea_level_too)
 {
 	static const char chassis[] = "{\"far\":{\"type\":\"pb_msgs/Chassis\",\"undulation\":-32}}";
 	static const struct sim_CanBus bus = { .altitude = 10 };
@@ -167,7 +167,7 @@ TEST(obstacles_are_in_utm_where_the_rig_knows_the_maps_origin)
 	}
 }
 
-TEST(and_so_are_inertial_positions_and_odometry)
+TEST(inertial_positions_and_odometry_are_in_utm_too)
 {
 	static const char imu[] = "{\"far\":{\"type\":\"pb_msgs/CorrectedImu\",\"origin\":[500000,4000000]}}",
 			  gps[] = "{\"far\":{\"type\":\"pb_msgs/Gps\",\"position\":\"message\"}}";
@@ -187,7 +187,7 @@ TEST(and_so_are_inertial_positions_and_odometry)
 	assert_true(g->easting == 1 && g->northing == 2 && !g->ignore_map_origin);
 }
 
-TEST(no_geoid_is_further_from_the_ellipsoid)
+TEST(the_undulation_is_bounded)
 {
 	static const char *const bad[] = { "{\"undulation\":201}", "{\"undulation\":-201}", "{\"undulation\":\"1\"}" };
 	struct topic_options w;

@@ -31,7 +31,7 @@ static bool is_open(int fd)
 }
 
 /* However the bytes are cut, the same messages come out. */
-TEST(framing_does_not_depend_on_the_cuts)
+TEST(framing_does_not_depend_on_read_boundaries)
 {
 	static const char stream[] =
 		"{\"method\":\"a.B\"}\0{\"method\":\"a.C\",\"parameters\":{\"x\":1},\"more\":true}\0"
@@ -90,7 +90,7 @@ TEST(requests_and_answers_are_checked)
 	}
 }
 
-TEST(broken_peers_are_told_from_slow_ones)
+TEST(broken_peers_are_distinguished_from_slow_ones)
 {
 	static const struct {
 		const char *text;
@@ -145,7 +145,7 @@ TEST(a_message_without_an_end_is_bounded)
 	varlink_destroy(v);
 }
 
-TEST(descriptors_belong_to_the_message_that_counts_them)
+TEST(descriptors_belong_to_the_message_that_announces_them)
 {
 	static const char two[] = "{\"fds\":1,\"n\":1}\0{\"n\":2}\0{\"fds\":2,\"n\":3}";
 	int p[2], q[2], fd;
@@ -173,7 +173,7 @@ TEST(descriptors_belong_to_the_message_that_counts_them)
 	assert_int_equal(varlink_next(v, &m), 1);
 	assert_int_equal(m.n_fds, 2);
 	varlink_msg_finish(&m);
-	assert_false(is_open(p[1]) || is_open(q[0])); /* nobody took them */
+	assert_false(is_open(p[1]) || is_open(q[0])); /* they were not taken */
 	/* descriptors of no message, and those of a connection that ends */
 	assert_int_equal(varlink_feed(v, "{}", 3, (int[]){ q[1] }, 1), 0);
 	assert_int_equal(varlink_next(v, &m), -EBADMSG);
@@ -208,7 +208,7 @@ static void send_fds(int sock, int fd)
 	assert_int_equal(fd_send(sock, "{", 1, fds, VARLINK_FDS_MAX, 0), 1);
 }
 
-TEST(who_takes_no_descriptors_never_has_any)
+TEST(a_peer_that_may_send_no_descriptors_passes_none)
 {
 	struct varlink_limits l = { .no_fds = true };
 	int sock[2], next;
@@ -233,7 +233,7 @@ TEST(who_takes_no_descriptors_never_has_any)
 	varlink_destroy(v);
 }
 
-TEST(output_is_summed_and_dropped)
+TEST(output_is_counted_and_can_be_dropped)
 {
 	size_t queued = 0, one;
 	struct varlink_limits l = { .queued = &queued };
@@ -260,7 +260,7 @@ TEST(output_is_summed_and_dropped)
 }
 
 /* A message is half from its first byte on, and a silent connection keeps no buffer. */
-TEST(what_is_half_is_known)
+TEST(an_incomplete_message_is_reported)
 {
 	struct varlink *v = make(0, 0);
 	struct mem_stats before, now;
@@ -329,8 +329,8 @@ TEST(output_is_bounded_and_keeps_descriptors)
 	varlink_destroy(NULL);
 }
 
-/* A member that is text: what comes out at the other end is one message, within the same bounds. */
-TEST(text_goes_out_as_it_is)
+/* A member that is JSON text: the other end receives one message, within the same bounds. */
+TEST(text_members_are_sent_unchanged)
 {
 	const struct varlink_text call = { "request", "{\"a\":[1,2.50]}xx", 14 }, event = { "request", "{}", 2 };
 	struct varlink *v = make(200, 300), *w = make(200, 300);
@@ -593,7 +593,7 @@ TEST(objects_are_read_by_a_table)
 	assert_int_equal(jsonx_read(NULL, NULL, NULL), 0);
 }
 
-TEST(objects_are_made_of_a_table)
+TEST(objects_are_built_by_a_table)
 {
 	json_t *inner = json_object(), *o = JSONX_MAKE(JX_INT("i", -3), JX_BOOL("b", true), JX_REAL("r", 1.5),
 						       JX_STR("s", "abc"), JX_NEW("o", json_incref(inner)));
@@ -602,7 +602,7 @@ TEST(objects_are_made_of_a_table)
 	assert_string_equal(text, "{\"i\":-3,\"b\":true,\"r\":1.5,\"s\":\"abc\",\"o\":{}}");
 	free(text);
 	json_decref(o);
-	/* one bad value: nothing is made, and what was to go in is freed */
+	/* one bad value: nothing is made, and the values are freed */
 	assert_null(JSONX_MAKE(JX_STR("s", "\xff"), JX_NEW("o", json_incref(inner))));
 	assert_null(JSONX_MAKE(JX_NEW("o", json_incref(inner)), JX_NEW("x", NULL)));
 	assert_int_equal(inner->refcount, 1);

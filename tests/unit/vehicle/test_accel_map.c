@@ -30,7 +30,7 @@ static int load(const char *text, struct accel_map *ret)
 	return r;
 }
 
-TEST(between_its_lines_it_is_linear_and_beyond_its_edges_it_ends)
+TEST(the_map_is_interpolated_and_clamped_at_its_edges)
 {
 	struct accel_map m;
 
@@ -55,7 +55,7 @@ static void refused(const char *text, const char *word)
 		fail_msg("%s: %s", text, err_why());
 }
 
-TEST(a_file_that_cannot_be_is_a_sentence)
+TEST(an_invalid_file_is_refused_with_the_reason)
 {
 	static char wide[4096] = "default";
 	struct accel_map m;
@@ -103,7 +103,7 @@ static struct vehicle_params map_car(const char *map, const char *more)
  * An order u comes out as u (1 - v / V): tau v'' + v' + u v / V = u, whose solution is V plus two exponentials. 1 um/s after 20 s,
  * whatever the step.
  */
-TEST(a_vehicle_goes_by_its_map)
+TEST(a_vehicle_follows_its_acceleration_map)
 {
 	static const int64_t steps[] = { MS, 10 * MS, 33333333, 700 * MS };
 	struct vehicle_params p =
@@ -124,7 +124,7 @@ TEST(a_vehicle_goes_by_its_map)
 	}
 }
 
-TEST(brakes_and_reverse_go_by_it_too)
+TEST(braking_and_reverse_follow_the_map)
 {
 	struct vehicle_params p = map_car("x, 0, 20\n-4, -2, -2\n0, 0, 0\n4, 1, 1\n",
 					  ", \"acc_time_delay\": 0, \"acc_time_constant\": 0");
@@ -141,7 +141,7 @@ TEST(brakes_and_reverse_go_by_it_too)
 	near(m.s.speed, 0, 0);
 }
 
-TEST(a_model_with_a_map_needs_one)
+TEST(a_model_with_a_map_requires_one)
 {
 	struct vehicle_params p;
 

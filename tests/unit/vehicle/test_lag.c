@@ -28,7 +28,7 @@ static struct lag_motion integrated(const struct lag *l, double x, double u, dou
 	return m;
 }
 
-TEST(it_is_what_the_equation_says)
+TEST(the_lag_matches_its_differential_equation)
 {
 	static const struct {
 		struct lag l;
@@ -50,7 +50,7 @@ TEST(it_is_what_the_equation_says)
 	}
 }
 
-TEST(pieces_make_the_whole)
+TEST(partial_steps_add_up_to_one_step)
 {
 	struct rnd r;
 
@@ -67,7 +67,7 @@ TEST(pieces_make_the_whole)
 	}
 }
 
-TEST(without_a_lag_it_ramps_and_without_a_bound_it_jumps)
+TEST(without_a_lag_it_ramps_and_without_a_rate_limit_it_jumps)
 {
 	struct lag ramp = { .rate = 2 }, jump = { .rate = INFINITY };
 
@@ -78,7 +78,7 @@ TEST(without_a_lag_it_ramps_and_without_a_bound_it_jumps)
 	near(lag_move(&jump, 0, 5, 2).second, 10, 0);
 }
 
-TEST(the_moment_of_a_level)
+TEST(the_time_at_which_a_level_is_reached_is_found)
 {
 	struct rnd r;
 
@@ -113,7 +113,7 @@ TEST(a_dead_time_is_exact)
 	assert_true(dead_time_next_ns(&d) == INT64_MAX);
 }
 
-TEST(more_than_fits_is_bounded_and_the_newest_counts)
+TEST(queued_values_are_bounded_and_the_newest_counts)
 {
 	static struct dead_time d;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the vehicle says of itself, and where its map lies on the earth. */
+/* The vehicle's own messages, and the position of its map on the earth. */
 #include "car.h"
 
 #include <sim/msg/CanBus.h>
@@ -28,7 +28,7 @@ static struct moment moment_of(const struct origin *o)
 	};
 }
 
-TEST(the_can_bus_tells_gear_brake_and_lamps)
+TEST(the_can_bus_reports_gear_brake_and_lamps)
 {
 	struct origin o = { 0 };
 	struct moment m = moment_of(&o);
@@ -85,7 +85,7 @@ TEST(imu_odometry_and_frames_agree)
 }
 
 /* Up a slope of 10 % to the north, with the left side higher by 5 %: each message is tilted as the car. */
-TEST(a_car_on_a_slope_says_so)
+TEST(messages_of_a_car_on_a_slope_are_tilted)
 {
 	struct origin o = { 0 };
 	struct moment m = moment_of(&o);
@@ -111,7 +111,7 @@ TEST(a_car_on_a_slope_says_so)
 	near(i->linear_acceleration.z, 9.80665 / all, 1e-12);
 }
 
-TEST(degrees_are_those_of_the_grid)
+TEST(degrees_match_the_utm_grid)
 {
 	struct origin o;
 	struct geo_utm at;
@@ -126,8 +126,8 @@ TEST(degrees_are_those_of_the_grid)
 	}
 }
 
-/* Across the borders of zones, of the hemispheres and of the date, and from where the grid ends there is no fix. */
-TEST(degrees_never_leave_the_earth)
+/* Across the borders of zones, of the hemispheres and of the date; beyond the end of the grid there is no fix. */
+TEST(degrees_stay_in_their_range)
 {
 	static const char *const origins[] = { "35.2,139.9", "0.001,5.999", "-0.001,-0.001",
 					       "10,179.999", "83.9,20",     "-79.9,-180" };

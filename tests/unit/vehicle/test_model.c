@@ -18,7 +18,7 @@ static void put(struct model *m, double speed, double steer)
 /* ---- kinematic ---- */
 
 /* On a circle of radius wheel_base / tan(steer), s = v t + a t^2 / 2 along it. 1 nm after 20 s. */
-TEST(constant_orders_draw_a_circle)
+TEST(constant_commands_give_a_circle)
 {
 	static const int64_t steps[] = { MS, 10 * MS, FRAME, 700 * MS };
 	struct vehicle_params p = car("{" CAR ", \"vehicle_model_type\": \"IDEAL_STEER_ACC\"}");
@@ -44,7 +44,7 @@ TEST(constant_orders_draw_a_circle)
  * The plane z = 0.1 x + 0.05 y: along its own axes the same circle, which it leaves for no moment; all of it by the plane's base
  * vectors, as the model does not: u along the start's heading, w across it.
  */
-TEST(a_circle_on_a_slope_lies_in_it)
+TEST(a_circle_on_a_slope_lies_in_its_plane)
 {
 	struct vehicle_params p = car("{" CAR ", \"vehicle_model_type\": \"IDEAL_STEER_ACC\"}");
 	const double h = 0.4, c = cos(h), n = sin(h), rise = 0.1 * c + 0.05 * n, k = sqrt(1 + rise * rise);
@@ -82,8 +82,11 @@ TEST(a_circle_on_a_slope_lies_in_it)
 	near(m.s.yaw_rate, v / radius, 1e-12); /* about its own axis */
 }
 
-/* From 10 % up to 20 % down, as who knows the map says at each step: the height is the road's and the way as long as the wheels roll. */
-TEST(a_vehicle_goes_on_on_the_ground_that_it_is_told)
+/*
+ * From 10 % up to 20 % down, as the caller gives it at each step: the height is the road's, and the distance is that of
+ * the rolling wheels.
+ */
+TEST(a_vehicle_follows_the_ground_it_is_given)
 {
 	struct vehicle_params p = car("{" CAR ", \"vehicle_model_type\": \"IDEAL_STEER_ACC\"}");
 	static struct model m;
@@ -141,7 +144,7 @@ TEST(wheels_follow_with_dead_time_rate_and_lag)
 	near(m.s.steer, 0.4 - 0.1 * exp(-0.3 / 0.2), 1e-9);
 }
 
-TEST(bias_and_dead_band_of_the_steering)
+TEST(the_steering_has_bias_and_dead_band)
 {
 	struct vehicle_params p = car("{" CAR ", \"steer_bias\": 0.02, \"steer_dead_band\": 0.01}");
 	static struct model m;
@@ -237,7 +240,7 @@ static void slalom(const char *json, double bound_m)
 	}
 }
 
-TEST(a_slalom_is_as_an_independent_integration_has_it)
+TEST(a_slalom_matches_an_independent_integration)
 {
 	slalom("{" CAR ", \"acc_time_delay\": 0, \"steer_time_delay\": 0}", 2e-5);
 }
@@ -246,13 +249,13 @@ TEST(a_slalom_is_as_an_independent_integration_has_it)
 	"\"bicycle\": \"dynamic\", \"mass\": 1500, \"yaw_inertia\": 2300, \"front_to_cog\": 1.2, " \
 	"\"cornering_stiffness_front\": 120000, \"cornering_stiffness_rear\": 140000"
 
-TEST(a_slalom_with_tyres_too)
+TEST(a_slalom_with_tyres_matches_an_independent_integration)
 {
 	slalom("{" CAR ", " TYRES ", \"acc_time_delay\": 0, \"steer_time_delay\": 0}", 2e-4);
 }
 
 /* r = v steer / (L + K v^2), K = m (b Cr - a Cf) / (L Cf Cr); the centre of mass on a circle of radius v_cog / r. */
-TEST(tyres_settle_on_the_circle_of_their_understeer)
+TEST(tyres_settle_on_their_understeer_circle)
 {
 	struct vehicle_params p = car("{" CAR ", " TYRES ", \"vehicle_model_type\": \"IDEAL_STEER_ACC\"}");
 	double v = 20, steer = 0.03, a = 1.2, b = WB - a, cf = 120000, cr = 140000;
@@ -320,7 +323,7 @@ TEST(a_lagging_brake_stops_where_its_equation_does)
 		near(at[i], 5 * t - 2 * (t * t / 2 - 0.3 * (t - 0.3 * (1 - exp(-t / 0.3)))), 1e-11);
 }
 
-TEST(gears_decide_where_a_pedal_leads)
+TEST(the_gear_decides_the_direction_of_a_pedal)
 {
 	struct vehicle_params p = car("{" CAR ", \"vehicle_model_type\": \"IDEAL_STEER_ACC_GEARED\"}");
 	static struct model m;
@@ -344,7 +347,7 @@ TEST(gears_decide_where_a_pedal_leads)
 	near(m.s.speed, 0, 0);
 }
 
-TEST(a_hand_brake_takes_the_speed_away)
+TEST(a_hand_brake_stops_the_vehicle)
 {
 	struct vehicle_params p = car("{" CAR ", \"vel_rate_lim\": 5}");
 	static struct model m;
@@ -424,7 +427,7 @@ static const char *const cars[] = {
 	"{" CAR ", \"vel_lim\": 20, \"steer_lim\": 0.5, \"jerk_lim\": 5, " TYRES "}",
 };
 
-TEST(whatever_is_ordered_the_limits_hold)
+TEST(limits_hold_under_any_commands)
 {
 	static struct model m;
 
@@ -432,7 +435,7 @@ TEST(whatever_is_ordered_the_limits_hold)
 		drive_at_random(&m, cars[i], test_seed(3));
 }
 
-TEST(the_same_orders_give_the_same_bits)
+TEST(the_same_commands_give_identical_bits)
 {
 	static struct model a, b;
 

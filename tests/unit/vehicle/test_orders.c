@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders from messages, steps of simulated time, placements: what cannot be is ignored whole. */
+/* Orders from messages, steps of simulated time, placements: an invalid one is ignored as a whole. */
 #include "car.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static struct sim_VehicleControl accelerate(double accel, double steer)
 
 #define IDEAL "{" CAR ", \"vehicle_model_type\": \"IDEAL_STEER_ACC_GEARED\"}"
 
-TEST(an_order_acts_from_its_instant_on)
+TEST(a_command_acts_from_its_own_time)
 {
 	struct sim_VehicleControl m = accelerate(2, 0);
 
@@ -55,7 +55,7 @@ TEST(an_order_acts_from_its_instant_on)
 	near(v.model.s.speed, 1.5, 1e-12);
 	begin(4 * S, 1);
 	m = accelerate(-9, 0);
-	assert_ok(vehicle_control(&v, &m, 9 * S)); /* nobody orders for later */
+	assert_ok(vehicle_control(&v, &m, 9 * S)); /* orders for later are ignored */
 	vehicle_end(&v);
 	near(v.model.s.speed, 1.5, 1e-12);
 }
@@ -89,7 +89,7 @@ TEST(an_absurd_step_is_cut)
 	assert_int_equal(v.cut, 1);
 }
 
-TEST(a_message_with_no_number_changes_nothing)
+TEST(a_command_that_is_not_finite_changes_nothing)
 {
 	struct sim_VehicleControl good = accelerate(1, 0.1), bad = accelerate((double)NAN, 0.3);
 	struct orders before;
@@ -113,7 +113,7 @@ TEST(a_message_with_no_number_changes_nothing)
 	assert_int_equal(orders_state(&v.orders, &(struct sim_VehicleState){ .mode = 9 }), -EINVAL);
 }
 
-TEST(a_yaw_rate_is_an_angle_of_the_wheels)
+TEST(a_yaw_rate_command_becomes_a_wheel_angle)
 {
 	struct sim_VehicleControl m = { .present = SIM_VEHICLE_CONTROL_HAS_VELOCITY | SIM_VEHICLE_CONTROL_HAS_YAW_RATE,
 					.velocity = -2,
@@ -129,7 +129,7 @@ TEST(a_yaw_rate_is_an_angle_of_the_wheels)
 	assert_int_equal(orders_control(&v.orders, &m, &v.base), -EINVAL);
 }
 
-TEST(what_a_model_is_driven_by)
+TEST(each_model_uses_its_own_command)
 {
 	struct sim_VehicleControl both = accelerate(1, 0);
 
@@ -159,7 +159,7 @@ TEST(what_a_model_is_driven_by)
 	near(orders_now(&v.orders, &v.model).steer, -0.5, 0);
 }
 
-TEST(the_lever_shifts)
+TEST(a_gear_command_shifts)
 {
 	struct sim_VehicleControl up = { .present = SIM_VEHICLE_CONTROL_HAS_SHIFT_GEAR_UP, .shift_gear_up = 1 };
 	struct sim_VehicleControl down = { .present = SIM_VEHICLE_CONTROL_HAS_SHIFT_GEAR_DOWN, .shift_gear_down = 1 };
@@ -175,7 +175,7 @@ TEST(the_lever_shifts)
 	assert_int_equal(v.orders.gear, GEAR_REVERSE);
 }
 
-TEST(nobody_at_the_wheel_brakes)
+TEST(without_autonomous_control_the_vehicle_brakes)
 {
 	fresh(IDEAL);
 	v.orders.drive = DRIVE_ACCEL;
@@ -196,7 +196,7 @@ static struct sim_VehiclePlacement at(uint8_t action, double x, double speed)
 					      .velocity.linear.x = speed };
 }
 
-TEST(a_spawn_forgets_and_an_overwrite_keeps)
+TEST(a_spawn_resets_commands_and_an_overwrite_keeps_them)
 {
 	struct sim_VehiclePlacement p = at(SIM_VEHICLE_PLACEMENT_OVERWRITE, 7, 4);
 
@@ -221,7 +221,7 @@ TEST(a_spawn_forgets_and_an_overwrite_keeps)
 	near(v.model.p.wheel_base, WB, 0); /* dimensions are those of each spawn */
 }
 
-TEST(who_takes_it_over_leaves_nobody_driving)
+TEST(a_take_over_leaves_the_vehicle_in_manual_mode)
 {
 	struct sim_VehiclePlacement p = at(SIM_VEHICLE_PLACEMENT_TAKE_OVER, 7, 4);
 
@@ -246,7 +246,7 @@ static struct sim_Pose tilted(double x, double z, double pitch)
 				  .orientation = { .y = sin(pitch / 2), .w = cos(pitch / 2) } };
 }
 
-TEST(a_placement_keeps_the_slope_and_ground_is_believed_where_it_is_near)
+TEST(a_placement_keeps_the_slope_and_nearby_ground_is_used)
 {
 	struct sim_VehiclePlacement p = at(SIM_VEHICLE_PLACEMENT_OVERWRITE, 7, 4);
 	struct sim_Pose ground;
@@ -276,7 +276,7 @@ TEST(a_placement_keeps_the_slope_and_ground_is_believed_where_it_is_near)
 	near(v.model.s.slope_x, 0.1, 0);
 }
 
-TEST(a_removed_vehicle_stands)
+TEST(a_removed_vehicle_stands_still)
 {
 	struct sim_VehiclePlacement p = at(SIM_VEHICLE_PLACEMENT_REMOVE, 99, 5);
 	struct sim_VehicleControl m = accelerate(3, 0);
@@ -300,7 +300,7 @@ TEST(a_removed_vehicle_stands)
 	near(v.model.s.speed, 3, 1e-12);
 }
 
-TEST(a_placement_that_cannot_be_changes_nothing)
+TEST(an_invalid_placement_changes_nothing)
 {
 	struct sim_VehiclePlacement bad[] = {
 		at(0, 1, 1),
@@ -345,7 +345,7 @@ static void go(struct vehicle *c, int64_t sim_ns)
 }
 
 /* Asked for beforehand or not: it is at the same place, to the bit, and the step is as long. */
-TEST(who_is_moved_on_before_time_is_where_time_leads)
+TEST(advancing_the_vehicle_early_gives_the_same_state)
 {
 	struct vehicle a = driven(), b = driven();
 
@@ -362,8 +362,11 @@ TEST(who_is_moved_on_before_time_is_where_time_leads)
 	}
 }
 
-/* However seldom a measurement is taken, and although somebody puts the vehicle elsewhere: only what it has turned by itself counts. */
-TEST(the_gyro_has_measured_all_that_it_has_turned_by)
+/*
+ * However rarely a measurement is taken, and although the vehicle is placed elsewhere meanwhile: only its own turning
+ * counts.
+ */
+TEST(the_gyro_measures_all_turning_of_the_vehicle_itself)
 {
 	struct vehicle c = driven();
 	struct sim_VehicleControl steer = { .present = SIM_VEHICLE_CONTROL_HAS_STEER_ANGLE, .steer_angle = 0.3f };
@@ -389,7 +392,7 @@ TEST(the_gyro_has_measured_all_that_it_has_turned_by)
 	assert_int_equal(span_ns, 0);
 }
 
-TEST(time_may_go_elsewhere_than_the_vehicle_was_moved)
+TEST(time_may_differ_from_where_the_vehicle_was_advanced)
 {
 	struct vehicle c = driven();
 	double x;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parameters: what is missing, absurd or unknown is a sentence; a scenario's dimensions. */
+/* Parameters: a missing, absurd or unknown one gives an error text; a scenario's dimensions. */
 #include "car.h"
 
 static void refused(const char *json, const char *word)
@@ -12,7 +12,7 @@ static void refused(const char *json, const char *word)
 		fail_msg("%s: %s", json, err_why());
 }
 
-TEST(the_names_and_defaults_are_those_of_autoware)
+TEST(names_and_defaults_match_autoware)
 {
 	struct vehicle_params p = car("{" CAR "}");
 
@@ -26,7 +26,7 @@ TEST(the_names_and_defaults_are_those_of_autoware)
 	assert_true(isinf(p.jerk_lim));
 }
 
-TEST(what_cannot_be_is_a_sentence)
+TEST(invalid_parameters_are_refused_with_the_reason)
 {
 	refused("{}", "wheel_base is required");
 	refused("{\"wheel_base\": 0}", "wheel_base");
@@ -45,7 +45,7 @@ TEST(what_cannot_be_is_a_sentence)
 	"\"bicycle\": \"dynamic\", \"yaw_inertia\": 2300, \"cornering_stiffness_front\": 120000, " \
 	"\"cornering_stiffness_rear\": 140000"
 
-TEST(tyres_need_a_body_that_can_be_held)
+TEST(tyres_need_a_stable_body)
 {
 	refused("{" CAR ", " TYRES ", \"front_to_cog\": 1.2}", "mass is missing");
 	refused("{" CAR ", " TYRES ", \"mass\": 1500, \"front_to_cog\": 3}", "front_to_cog");
@@ -66,7 +66,7 @@ TEST(a_scenario_resizes_the_vehicle)
 	near(p.rear_overhang, 2, 1e-12);
 	near(p.steer_lim, 0.7, 0);
 	p = before;
-	assert_ok(params_resize(&p, &(struct params_size){ 0 })); /* nothing told, nothing changed */
+	assert_ok(params_resize(&p, &(struct params_size){ 0 })); /* no value given, none changed */
 	assert_memory_equal(&p, &before, sizeof(p));
 	assert_true(params_resize(&p, &(struct params_size){ .length = (double)NAN }) < 0);
 	assert_true(params_resize(&p, &(struct params_size){ .length = 2, .wheel_base = 9 }) < 0);

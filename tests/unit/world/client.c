@@ -106,7 +106,7 @@ void client_done(struct client *c, int64_t now_mono_ns)
 	client_send(c, 35, &m.base, now_mono_ns);
 }
 
-/* ---- what comes ---- */
+/* ---- received frames ---- */
 
 static unsigned place_of(const struct client *c, struct section_key key)
 {
@@ -290,14 +290,14 @@ void client_connect_fd(struct client *c, int fd, const struct client_options *o)
 {
 	const int on = 1;
 
-	/* an object and Done are two frames; what is no TCP refuses this */
+	/* an object and Done are two frames; sockets other than TCP refuse this option */
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	*c = (struct client){ .fd = fd };
 	hello(c, o, 1);
 	(void)client_await(c, 33);
 }
 
-/* ---- what it sees ---- */
+/* ---- its view ---- */
 
 uint64_t client_hash(const struct client *c)
 {

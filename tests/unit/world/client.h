@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A client of a world in memory, or by TCP, written from schemas/wire/world.md with protobuf-c: it says Hello, objects and Done, and keeps what it is sent.
- * Thread: the test's.
+ * A client of a world in memory, or by TCP, written from schemas/wire/world.md with protobuf-c: it sends Hello, objects
+ * and Done, and stores the frames that it gets. Thread: the test's.
  */
 #ifndef WORLD_TEST_CLIENT_H
 #define WORLD_TEST_CLIENT_H
@@ -51,7 +51,7 @@ struct client_options {
 	int64_t lookahead_ns;
 	uint32_t level;
 	double radius;
-	uint8_t own_code; /* that it says it will send; 0: none */
+	uint8_t own_code; /* the code of its own type; 0: none */
 };
 
 void client_connect(struct client *c, struct world *w, const struct client_options *o, int64_t now_mono_ns);
@@ -62,7 +62,7 @@ void client_connect_as(struct client *c, struct world *w, const char *certificat
 void client_connect_fd(struct client *c, int fd, const struct client_options *o);
 /* Until something of a kind has come, or the connection is closed: false. code: of its frame. */
 bool client_await(struct client *c, unsigned code);
-/* Its connection is lost; what it knew is gone with it. */
+/* Loses its connection, and all that it knew. */
 void client_lose(struct client *c, int64_t now_mono_ns);
 void client_send(struct client *c, unsigned code, const ProtobufCMessage *m, int64_t now_mono_ns);
 void client_send_bytes(struct client *c, const void *data, size_t len, int64_t now_mono_ns);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two ends of a datagram connection and a link between them that delays, loses, doubles and reorders by a seed, in virtual time. Each frame is known by its tag, and
- * whatever an end reports is checked: a frame comes at most once and as it was sent, what is acked has come, nothing is
- * decided twice. Thread: the test's.
+ * Two ends of a datagram connection and a link between them that delays, loses, duplicates and reorders by a seed, in
+ * virtual time. Each frame is known by its tag, and every report of an end is checked: a frame arrives at most once and
+ * unchanged, an acked frame has arrived, no frame is reported twice. Thread: the test's.
  */
 #ifndef TEST_DATAGRAM_PAIR_H
 #define TEST_DATAGRAM_PAIR_H
@@ -48,7 +48,7 @@ void pair_begin(struct pair *p, uint64_t seed, size_t making_max);
 void pair_end(struct pair *p);
 /* A frame of len bytes, which the tag decides. What datagram_send() returns. */
 int pair_send(struct pair_end *e, size_t len);
-/* One millisecond: what is due arrives, and what either end has to send is on its way. */
+/* One millisecond: due packets arrive, and those that either end has to send are sent. */
 void pair_step(struct pair *p);
 void pair_steps(struct pair *p, unsigned n);
 /* Until both ends have heard of each other, over whatever link it is. */

@@ -10,7 +10,7 @@ typedef ChronoMessages__VehicleMessage vehicle_message;
 typedef ChronoMessages__VehicleMessage__MVector vector;
 typedef ChronoMessages__VehicleMessage__MQuaternion quaternion;
 
-/* ---- what it sends ---- */
+/* ---- sending ---- */
 
 static vector wheel_of(const struct old_vehicle *v, double ahead, double left)
 {
@@ -51,7 +51,7 @@ size_t old_update(const struct old_client *c, const struct old_vehicle *v, uint8
 	return old_update_of(c->number, v, ret);
 }
 
-/* ---- what it reads ---- */
+/* ---- reading ---- */
 
 static void see(struct old_client *c, const uint8_t *data)
 {

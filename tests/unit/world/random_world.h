@@ -8,7 +8,7 @@
 
 #define RANDOM_WORLD_MAX 200u
 
-/* What comes after `before` (NULL: the beginning) one step later: a reference of the caller's. */
+/* The section after `before` (NULL: the beginning) one step later: a reference of the caller's. */
 struct section *random_section(struct rnd *r, const struct section *before);
 
 /* Same key, tick, time, objects with all they have, count and hash. */

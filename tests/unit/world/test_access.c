@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* access.h in a world: who is let in, as what, what it may own; and types of one's own. Virtual time. Thread: the test's. */
+/*
+ * access.h in a world: which clients are admitted, in which role, and what they may own; and a user's own types.
+ * Virtual time. Thread: the test's.
+ */
 #include "support/test.h"
 
 #include "client.h"
@@ -163,7 +166,7 @@ static struct session_info info(const struct client *c)
 	return i;
 }
 
-/* ---- who is let in ---- */
+/* ---- admission ---- */
 
 static bool has(const char *glob, const char *certificate)
 {
@@ -172,10 +175,10 @@ static bool has(const char *glob, const char *certificate)
 	return access_find(&(struct access){ .entries = &e, .n_entries = 1 }, certificate, NULL, 0);
 }
 
-TEST(a_star_stands_for_any_characters_of_a_name)
+TEST(a_star_matches_any_characters_of_a_name)
 {
 	assert_true(has("*", "a"));
-	assert_false(has("*", "")); /* who has shown none is not anybody */
+	assert_false(has("*", "")); /* a client without a certificate has no identity */
 	assert_true(has("a*b*c", "abxbc") && has("a*", "a") && has("*ab", "aab") && has("a**", "ab"));
 	assert_false(has("a*b*c", "abxbcd") || has("a", "ab") || has("a*b", "a") || has("A*", "ab"));
 	assert_true(has("[a]?", "[a]?"));
@@ -191,7 +194,7 @@ static void is_out(const struct client *c, const char *sentence)
 		fail_msg("\"%s\", not \"%s\"", c->sentence, sentence);
 }
 
-TEST_WITH(who_is_on_no_entry_is_refused, begin_list, end)
+TEST_WITH(a_client_without_an_entry_is_refused, begin_list, end)
 {
 	is_out(come(0, "", &(struct client_options){ .name = "car-1" }), "no entry for this token");
 	is_out(come(0, "cart", &(struct client_options){ .name = "car-1" }), "certificate cart");
@@ -204,7 +207,7 @@ TEST_WITH(who_is_on_no_entry_is_refused, begin_list, end)
 	assert_true(come(2, "", &(struct client_options){ .token = "watch" })->welcome);
 }
 
-TEST_WITH(who_asks_for_more_has_the_lesser_role, begin_list, end)
+TEST_WITH(a_client_that_asks_for_more_gets_the_lesser_role, begin_list, end)
 {
 	assert_int_equal(come(0, "", &(struct client_options){ .token = "watch" })->welcome_role, OBSERVER);
 	assert_int_equal(come(1, "", &(struct client_options){ .token = "walk", .role = REGULATING })->welcome_role,
@@ -216,14 +219,14 @@ TEST_WITH(who_asks_for_more_has_the_lesser_role, begin_list, end)
 	assert_int_equal(clients[1].objects_max, 50);
 }
 
-TEST_WITH(an_empty_list_lets_nobody_in, begin_open, end)
+TEST_WITH(an_empty_list_admits_no_client, begin_open, end)
 {
 	world_destroy(w);
 	begin(&(struct access){ .entries = entries, .n_entries = 0 });
 	is_out(car(0), "no entry");
 }
 
-TEST_WITH(without_a_list_all_is_open, begin_open, end)
+TEST_WITH(without_a_list_everything_is_allowed, begin_open, end)
 {
 	struct client *c = come(0, "", &(struct client_options){ .role = REGULATING, .own_code = OTHER });
 
@@ -236,7 +239,7 @@ TEST_WITH(without_a_list_all_is_open, begin_open, end)
 	assert_int_equal(client_count(c), 2);
 }
 
-/* ---- what it may own ---- */
+/* ---- what a client may own ---- */
 
 TEST_WITH(codes_and_number_of_objects_are_limited, begin_list, end)
 {
@@ -252,7 +255,7 @@ TEST_WITH(codes_and_number_of_objects_are_limited, begin_list, end)
 	turn();
 	turn();
 	assert_int_equal(client_count(c), 2);
-	put(c, 2, id_of(c, 0), 5); /* what it has goes on, as what it is */
+	put(c, 2, id_of(c, 0), 5); /* its objects stay, with the same owner */
 	put(c, 2, id_of(c, 1), 5);
 	assert_int_equal(info(c).refused, 3);
 	turn();
@@ -262,7 +265,7 @@ TEST_WITH(codes_and_number_of_objects_are_limited, begin_list, end)
 	assert_null(strstr(strstr(events, "access list") + 1, "access list")); /* the others are counted alone */
 }
 
-TEST_WITH(messages_are_for_who_may, begin_list, end)
+TEST_WITH(messages_need_permission, begin_list, end)
 {
 	struct client *c = car(0), *p = walker(1);
 	Sim__World__Note m = SIM__WORLD__NOTE__INIT;
@@ -283,7 +286,7 @@ TEST_WITH(messages_are_for_who_may, begin_list, end)
 	assert_int_equal(info(c).refused, 0);
 }
 
-TEST_WITH(a_gift_is_limited_as_what_one_makes, begin_list, end)
+TEST_WITH(a_given_object_counts_against_the_limits_of_the_receiver, begin_list, end)
 {
 	struct client *c = car(0), *p = walker(1),
 		      *d = come(2, "car-3", &(struct client_options){ .role = REGULATING });
@@ -292,7 +295,7 @@ TEST_WITH(a_gift_is_limited_as_what_one_makes, begin_list, end)
 	put(c, 2, id_of(c, 1), 2);
 	put(d, 2, id_of(d, 0), 3);
 	turn();
-	own(c, 39, id_of(c, 0), p->connection); /* a vehicle, to who may have pedestrians */
+	own(c, 39, id_of(c, 0), p->connection); /* a vehicle, to a client that may own pedestrians only */
 	client_receive(c, SIZE_MAX, now);
 	assert_true(c->ownership.code == 39 && c->ownership.refused);
 	assert_int_equal(info(p).refused, 1);
@@ -310,7 +313,7 @@ TEST_WITH(a_gift_is_limited_as_what_one_makes, begin_list, end)
 }
 
 /* Before its first tick an object has no owner that others know of, and can be given all the same. */
-TEST_WITH(what_is_made_and_given_at_once_is_looked_at_too, begin_list, end)
+TEST_WITH(an_object_given_before_its_first_tick_is_checked, begin_list, end)
 {
 	struct client *c = car(0), *p = walker(1);
 
@@ -327,7 +330,7 @@ TEST_WITH(what_is_made_and_given_at_once_is_looked_at_too, begin_list, end)
 
 /* ---- types of one's own ---- */
 
-TEST_WITH(an_own_type_is_carried_kept_and_filtered, begin_types, end)
+TEST_WITH(a_user_defined_type_is_carried_kept_and_filtered, begin_types, end)
 {
 	struct client *a = come(0, "", &(struct client_options){ .role = REGULATING, .own_code = CODE });
 	struct client *far = come(1, "", &(struct client_options){ .role = OBSERVER, .radius = 50 }), *late;
@@ -355,7 +358,7 @@ TEST_WITH(an_own_type_is_carried_kept_and_filtered, begin_types, end)
 	assert_non_null(client_find(far, id_of(a, 0)));
 }
 
-TEST_WITH(types_are_told_and_others_refused, begin_types, end)
+TEST_WITH(permitted_types_are_announced_and_others_refused, begin_types, end)
 {
 	struct client *c = come(0, "", &(struct client_options){ .own_code = CODE });
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ack.h: who sends learns of each datagram once, and never that one has arrived that has not. Thread: the test's. */
+/* ack.h: the sender gets one report of each datagram, and never a false one of an arrival. Thread: the test's. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ static int answer(struct sender *s, const struct ack_in *in, int64_t then, int64
 	return ack_out_read(&s->out, bytes, now);
 }
 
-TEST(each_datagram_is_decided_once_and_as_it_was)
+TEST(each_datagram_is_decided_once_and_correctly)
 {
 	static struct sender s;
 	struct ack_in in = { 0 };
@@ -69,7 +69,7 @@ TEST(each_datagram_is_decided_once_and_as_it_was)
 	ack_out_finish(&s.out);
 }
 
-TEST(all_of_the_256_before_the_newest_arrive)
+TEST(all_of_the_256_datagrams_before_the_newest_are_acknowledged)
 {
 	static struct sender s;
 	struct ack_in in = { 0 };
@@ -88,7 +88,7 @@ TEST(all_of_the_256_before_the_newest_arrive)
 	ack_out_finish(&s.out);
 }
 
-TEST(what_was_not_sent_cannot_arrive)
+TEST(an_acknowledgement_of_an_unsent_datagram_is_refused)
 {
 	static struct sender s;
 	struct ack_in in = { 0 };
@@ -105,7 +105,7 @@ TEST(what_was_not_sent_cannot_arrive)
 	ack_out_finish(&s.out);
 }
 
-TEST(the_round_trip_is_what_it_took_less_what_it_was_held)
+TEST(the_round_trip_excludes_the_time_at_the_receiver)
 {
 	static struct sender s;
 	struct ack_in in = { 0 };
@@ -126,7 +126,7 @@ TEST(the_round_trip_is_what_it_took_less_what_it_was_held)
 	ack_out_finish(&s.out);
 }
 
-TEST(what_is_not_answered_is_lost_in_time)
+TEST(an_unacknowledged_datagram_is_lost_after_a_time)
 {
 	static struct sender s;
 

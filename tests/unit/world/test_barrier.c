@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* barrier.h, in virtual time: whom a tick waits for, the ladder, the pace, what is measured. Thread: the test's. */
+/*
+ * barrier.h, in virtual time: which clients a tick waits for, the ladder, the pace, the measurements. Thread: the
+ * test's.
+ */
 #include "support/test.h"
 
 #include <errno.h>
@@ -60,7 +63,7 @@ static struct barrier_next next(void)
 	return n;
 }
 
-/* Nobody changes rungs, and the tick does or does not come. */
+/* No client changes rungs; returns whether the tick is due. */
 static bool ticks(void)
 {
 	struct barrier_next n = next();
@@ -80,7 +83,7 @@ static void rung_is(uint32_t connection, enum barrier_rung rung)
 	assert_false(n.tick);
 }
 
-TEST_WITH(a_tick_waits_for_all_who_regulate, NULL, end)
+TEST_WITH(a_tick_waits_for_all_regulating_clients, NULL, end)
 {
 	start(0, false);
 	join(1, BARRIER_REGULATING, 0);
@@ -103,7 +106,7 @@ TEST_WITH(a_tick_waits_for_all_who_regulate, NULL, end)
 		assert_true(ticks());
 }
 
-TEST_WITH(who_joins_is_waited_for_at_once, NULL, end)
+TEST_WITH(a_joining_client_is_waited_for_at_once, NULL, end)
 {
 	start(0, false);
 	for (int i = 0; i < 5; i++)
@@ -164,7 +167,7 @@ static int64_t use_up_the_share(bool promise)
 }
 
 /* Together six rungs' worth of each kind, and then a fiftieth of the time that passes. */
-TEST_WITH(newcomers_that_stall_cost_a_share_and_no_more, NULL, end)
+TEST_WITH(stalling_newcomers_delay_the_world_by_a_bounded_share, NULL, end)
 {
 	const struct barrier_done d = { .tick = 1 };
 
@@ -179,10 +182,11 @@ TEST_WITH(newcomers_that_stall_cost_a_share_and_no_more, NULL, end)
 	assert_true(stall(200, true) > 280);
 }
 
-TEST_WITH(newcomers_that_say_nothing_cost_a_share_and_no_more, NULL, end)
+TEST_WITH(silent_newcomers_delay_the_world_by_a_bounded_share, NULL, end)
 {
 	assert_in_range(use_up_the_share(false), 300, 300 + 350);
-	join(7, BARRIER_REGULATING, 0); /* but what they did is not another one's, once it has said something */
+	/* but their use does not count for another client, once that one has sent something */
+	join(7, BARRIER_REGULATING, 0);
 	done(7, tick);
 	assert_int_equal(role_of(7), BARRIER_REGULATING);
 	for (int i = 0; i < 5; i++) {
@@ -194,7 +198,7 @@ TEST_WITH(newcomers_that_say_nothing_cost_a_share_and_no_more, NULL, end)
 	}
 }
 
-TEST_WITH(then_newcomers_are_waited_for_from_their_first_promise_on, NULL, end)
+TEST_WITH(with_the_share_used_up_newcomers_are_waited_for_from_their_first_done, NULL, end)
 {
 	uint64_t came;
 
@@ -220,7 +224,7 @@ TEST_WITH(then_newcomers_are_waited_for_from_their_first_promise_on, NULL, end)
 	rung_is(7, BARRIER_WARNED);
 }
 
-TEST_WITH(who_is_not_waited_for_and_silent_for_5_s_is_out, NULL, end)
+TEST_WITH(a_newcomer_that_is_silent_for_5_s_is_removed, NULL, end)
 {
 	struct barrier_next n;
 	int64_t begin;
@@ -237,8 +241,8 @@ TEST_WITH(who_is_not_waited_for_and_silent_for_5_s_is_out, NULL, end)
 	assert_int_equal(barrier_waited_for(b), 0);
 }
 
-/* Those it came beside are gone before it has said anything. */
-TEST_WITH(who_is_left_alone_is_waited_for, NULL, end)
+/* The other clients leave before the newcomer has sent anything. */
+TEST_WITH(a_newcomer_that_is_left_alone_is_waited_for, NULL, end)
 {
 	(void)use_up_the_share(false);
 	join(7, BARRIER_REGULATING, 0);
@@ -250,8 +254,11 @@ TEST_WITH(who_is_left_alone_is_waited_for, NULL, end)
 	rung_is(7, BARRIER_WARNED);
 }
 
-/* Who came while others had used that up is waited for when it has kept pace, sooner when there is some share again. */
-TEST_WITH(who_comes_while_the_share_is_used_up_keeps_pace_first, NULL, end)
+/*
+ * A newcomer that arrives when others have used up the share is waited for once it has kept pace, sooner when some
+ * share is left again.
+ */
+TEST_WITH(with_the_share_used_up_a_newcomer_must_keep_pace_first, NULL, end)
 {
 	struct barrier_client c;
 	struct barrier_next n;
@@ -273,7 +280,7 @@ TEST_WITH(who_comes_while_the_share_is_used_up_keeps_pace_first, NULL, end)
 }
 
 /* The world may have stood for a while. */
-TEST_WITH(who_joins_is_late_from_its_own_coming_on, NULL, end)
+TEST_WITH(the_deadline_of_a_newcomer_begins_when_it_joins, NULL, end)
 {
 	start(0, false);
 	assert_true(ticks());
@@ -286,7 +293,7 @@ TEST_WITH(who_joins_is_late_from_its_own_coming_on, NULL, end)
 }
 
 /* Its answers need so long, as has been seen; 250 ms of it count at most. */
-TEST_WITH(who_is_far_away_has_longer_rungs, NULL, end)
+TEST_WITH(a_client_with_a_long_round_trip_has_longer_deadlines, NULL, end)
 {
 	struct barrier_done d = { .tick = 1 };
 
@@ -323,7 +330,7 @@ TEST_WITH(a_lookahead_lets_time_go_further, NULL, end)
 	assert_false(ticks());
 }
 
-TEST_WITH(with_a_pace_ticks_come_in_their_moment, NULL, end)
+TEST_WITH(with_a_pace_ticks_occur_at_their_time, NULL, end)
 {
 	struct barrier_next n;
 
@@ -336,14 +343,14 @@ TEST_WITH(with_a_pace_ticks_come_in_their_moment, NULL, end)
 	assert_false(ticks());
 	now += 1;
 	assert_true(ticks());
-	now += 12 * MS; /* late: what was lost is not caught up, but for the one that is due */
+	now += 12 * MS; /* late: lost ticks are not caught up, except the one that is due */
 	assert_true(ticks());
 	assert_true(ticks());
 	assert_false(ticks());
 	assert_int_equal(next().wake_mono_ns, now + 5 * MS);
 }
 
-TEST_WITH(who_keeps_time_waiting_climbs_the_ladder, NULL, end)
+TEST_WITH(a_client_that_delays_time_is_warned_resent_demoted_and_removed, NULL, end)
 {
 	struct barrier_client c;
 	int64_t begin;
@@ -383,7 +390,7 @@ TEST_WITH(who_keeps_time_waiting_climbs_the_ladder, NULL, end)
 	assert_int_equal(barrier_waited_for(b), 0);
 }
 
-TEST_WITH(a_long_sleep_skips_no_rung, NULL, end)
+TEST_WITH(after_a_long_sleep_no_rung_is_skipped, NULL, end)
 {
 	start(0, false);
 	join(1, BARRIER_REGULATING, 0);
@@ -396,7 +403,7 @@ TEST_WITH(a_long_sleep_skips_no_rung, NULL, end)
 	rung_is(1, BARRIER_OUT);
 }
 
-TEST_WITH(who_catches_up_has_its_role_again, NULL, end)
+TEST_WITH(a_client_that_catches_up_gets_its_role_back, NULL, end)
 {
 	struct barrier_client c;
 
@@ -423,7 +430,7 @@ TEST_WITH(who_catches_up_has_its_role_again, NULL, end)
 	assert_false(ticks());
 }
 
-/* Both keep pace for so many milliseconds; whether somebody is back in its role by then. */
+/* Both keep pace for so many milliseconds; whether one is back in its role by then. */
 static bool keep_pace(int64_t dur_ms)
 {
 	bool back = false;
@@ -473,7 +480,7 @@ TEST_WITH(a_role_is_earned_by_keeping_pace, NULL, end)
 	assert_in_range(barrier_late_dur_ns(b, 2, now), 20 * MS, 200 * MS);
 }
 
-TEST_WITH(who_earns_a_role_is_not_silent_for_5_s, NULL, end)
+TEST_WITH(a_client_that_earns_a_role_must_not_be_silent_for_5_s, NULL, end)
 {
 	struct barrier_next n;
 
@@ -494,7 +501,7 @@ TEST_WITH(who_earns_a_role_is_not_silent_for_5_s, NULL, end)
 	assert_true(n.connection == 2 && n.rung == BARRIER_OUT && n.earns && n.late_dur_ns == 5000 * MS);
 }
 
-TEST_WITH(who_regulates_alone_has_nothing_to_earn, NULL, end)
+TEST_WITH(the_only_regulating_client_has_its_role_at_once, NULL, end)
 {
 	start(0, false);
 	join(2, BARRIER_REGULATING, 0);
@@ -517,7 +524,7 @@ static void pauses(uint32_t connection)
 	assert_int_equal(barrier_done(b, connection, &(struct barrier_done){ .paused = true }, now), 0);
 }
 
-TEST_WITH(who_is_paused_is_an_observer_at_once, NULL, end)
+TEST_WITH(a_paused_client_is_an_observer_at_once, NULL, end)
 {
 	start(1000, false);
 	join(1, BARRIER_REGULATING, 0);
@@ -548,7 +555,7 @@ TEST_WITH(who_is_paused_is_an_observer_at_once, NULL, end)
 	assert_false(ticks()); /* and is waited for */
 }
 
-TEST_WITH(who_goes_on_and_does_not_catch_up_is_out, NULL, end)
+TEST_WITH(a_resumed_client_that_does_not_catch_up_is_removed, NULL, end)
 {
 	struct barrier_next n;
 	int64_t begin;
@@ -573,7 +580,7 @@ TEST_WITH(who_goes_on_and_does_not_catch_up_is_out, NULL, end)
 	assert_in_range(now - begin, 490 * MS, 520 * MS);
 }
 
-TEST_WITH(a_world_waits_for_the_paused_where_asked, NULL, end)
+TEST_WITH(a_world_can_wait_for_paused_clients, NULL, end)
 {
 	start_waiting_for_paused();
 	join(1, BARRIER_REGULATING, 0);
@@ -598,7 +605,7 @@ TEST_WITH(a_world_waits_for_the_paused_where_asked, NULL, end)
 }
 
 /* A stranger cannot stop it by a pause in place of its first promise. */
-TEST_WITH(it_waits_for_nobody_who_has_promised_nothing, NULL, end)
+TEST_WITH(a_pause_before_the_first_done_is_not_waited_for, NULL, end)
 {
 	start_waiting_for_paused();
 	join(1, BARRIER_REGULATING, 0);
@@ -611,8 +618,8 @@ TEST_WITH(it_waits_for_nobody_who_has_promised_nothing, NULL, end)
 	assert_int_equal(role_of(2), BARRIER_OBSERVER);
 }
 
-/* A pause is no way around what has to be earned, nor to be waited for as a newcomer. */
-TEST_WITH(a_pause_earns_nothing, NULL, end)
+/* A pause earns a client neither a role nor the waiting time of a newcomer. */
+TEST_WITH(a_pause_does_not_earn_a_role, NULL, end)
 {
 	start(1000, false);
 	join(1, BARRIER_REGULATING, 0);
@@ -632,8 +639,8 @@ TEST_WITH(a_pause_earns_nothing, NULL, end)
 	assert_true(keep_pace(200));
 }
 
-/* A newcomer that keeps time waiting and is paused then has cost as much as one that leaves. */
-TEST_WITH(a_pause_costs_the_newcomers_share, NULL, end)
+/* A newcomer that keeps time waiting and is then paused has used as much of the share as one that leaves. */
+TEST_WITH(a_pause_uses_the_share_of_newcomers, NULL, end)
 {
 	unsigned stood = 0;
 
@@ -661,7 +668,7 @@ TEST_WITH(a_pause_costs_the_newcomers_share, NULL, end)
 	assert_in_range(stood, 40, 120); /* of 2000 */
 }
 
-TEST_WITH(nobody_else_is_on_the_ladder, NULL, end)
+TEST_WITH(only_regulating_clients_are_on_the_ladder, NULL, end)
 {
 	start(0, false);
 	join(1, BARRIER_CONSTRAINED, 0);
@@ -690,7 +697,7 @@ static void drive(int64_t work_ns, unsigned n)
 	}
 }
 
-TEST_WITH(the_world_slows_down_for_the_slow_where_asked, NULL, end)
+TEST_WITH(a_world_can_slow_down_for_slow_clients, NULL, end)
 {
 	start(1000, true);
 	join(1, BARRIER_REGULATING, 0);
@@ -705,7 +712,7 @@ TEST_WITH(the_world_slows_down_for_the_slow_where_asked, NULL, end)
 	assert_in_range(barrier_pace(b), 180, 190);
 }
 
-TEST_WITH(it_slows_to_a_tenth_and_no_further, NULL, end)
+TEST_WITH(the_world_slows_down_to_a_tenth_at_most, NULL, end)
 {
 	const struct barrier_options o = {
 		.step_dur_ns = 10 * MS, .pace_permille = 1000, .dilate = true, .rung_dur_ns = 10000 * MS
@@ -726,7 +733,7 @@ TEST_WITH(it_slows_to_a_tenth_and_no_further, NULL, end)
 	assert_int_equal(barrier_pace(b), 1000);
 }
 
-TEST_WITH(advice_is_longer_steps_for_the_late, NULL, end)
+TEST_WITH(late_clients_are_advised_to_use_longer_steps, NULL, end)
 {
 	struct barrier_client c;
 
@@ -774,7 +781,7 @@ TEST_WITH(round_trip_and_offset_are_the_best_of_eight, NULL, end)
 	}
 }
 
-TEST_WITH(what_cannot_be_is_refused, NULL, end)
+TEST_WITH(invalid_options_and_promises_are_refused, NULL, end)
 {
 	static const struct barrier_done bad[] = { { .tick = 2 },
 						   { .tick = UINT64_MAX },
@@ -804,8 +811,11 @@ TEST_WITH(what_cannot_be_is_refused, NULL, end)
 	assert_null(none);
 }
 
-/* Whatever comes in whatever order: time never goes on without the promise of one who regulates and is not on a rung for it. */
-TEST(time_waits_for_promises_always)
+/*
+ * In any order of events: time never advances without the promise of a regulating client that is on no rung of the
+ * ladder for it.
+ */
+TEST(time_never_passes_a_promise)
 {
 	for (uint64_t seed = 1; seed <= 200; seed++) {
 		uint64_t promised[20] = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* body.h: differences of fields, of bodies whose definition nobody knows. Thread: the test's. */
+/* body.h: differences of fields, and of bodies without a known definition. Thread: the test's. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -63,7 +63,7 @@ static void there_and_back(struct body *base, struct body *b, size_t *ret_len)
 	body_unref(merged);
 }
 
-TEST_WITH(only_what_changed_travels, begin, end)
+TEST_WITH(only_changed_fields_are_sent, begin, end)
 {
 	struct body *base = BODY("\x0a\x03"
 				 "abc"
@@ -93,7 +93,7 @@ TEST_WITH(only_what_changed_travels, begin, end)
 	body_unref(more);
 }
 
-TEST_WITH(what_a_difference_cannot_say_is_sent_whole, begin, end)
+TEST_WITH(a_change_that_a_difference_cannot_express_is_sent_whole, begin, end)
 {
 	struct body *base = BODY("\x08\x01\x10\x02");
 	struct body *without = BODY("\x10\x02");
@@ -141,7 +141,7 @@ static struct body *random_body(struct rnd *r, bool all)
 	return ret;
 }
 
-TEST_WITH(any_body_comes_back, begin, end)
+TEST_WITH(any_body_reads_back, begin, end)
 {
 	struct rnd r;
 	size_t len;
@@ -157,7 +157,7 @@ TEST_WITH(any_body_comes_back, begin, end)
 	}
 }
 
-TEST_WITH(what_is_no_protobuf_is_refused, begin, end)
+TEST_WITH(a_body_that_is_not_protobuf_is_refused, begin, end)
 {
 	static const char *const bad[] = { "\x08",
 					   "\x0a\x05"
@@ -184,7 +184,7 @@ TEST_WITH(what_is_no_protobuf_is_refused, begin, end)
 	body_unref(disordered);
 }
 
-TEST_WITH(what_grows_too_large_is_refused, begin, end)
+TEST_WITH(a_body_that_grows_too_large_is_refused, begin, end)
 {
 	struct wire_buf first = { 0 }, second = { 0 };
 	struct body *base, *b = NULL;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* world.h: clients that send, ask, or keep what they should not, in virtual time: none of it is another one's. Thread: the test's. */
+/*
+ * world.h: clients that send, request or keep too much, in virtual time: none of it affects another client. Thread: the
+ * test's.
+ */
 #include "support/test.h"
 
 #include <errno.h>
@@ -70,7 +73,7 @@ static void tick(void)
 		;
 }
 
-/* Two who regulate, each with an object that the other one sees. */
+/* Two regulating clients, each with an object that the other one sees. */
 static void two(struct client **a, struct client **b)
 {
 	*a = come(0, SIM__WORLD__ROLE__REGULATING, 1);
@@ -104,9 +107,9 @@ static size_t queued(const struct client *c)
 
 #define ID(c, number) ((uint64_t)(c)->connection << 40 | (uint64_t)(number) << 16)
 
-/* ---- what others are told ---- */
+/* ---- requests to other clients ---- */
 
-TEST_WITH(questions_to_an_owner_are_so_many_a_second, begin, end)
+TEST_WITH(requests_to_an_owner_are_limited_per_second, begin, end)
 {
 	Sim__World__Ownership m = SIM__WORLD__OWNERSHIP__INIT;
 	struct client *a, *b;
@@ -134,7 +137,7 @@ TEST_WITH(questions_to_an_owner_are_so_many_a_second, begin, end)
 	assert_true(a->s && !a->bye && b->s);
 }
 
-TEST(what_others_say_does_not_end_a_client_that_reads_late)
+TEST(messages_of_others_do_not_end_a_client_that_reads_late)
 {
 	Sim__World__Note m = SIM__WORLD__NOTE__INIT;
 	uint8_t payload[2000] = { 0 };
@@ -159,7 +162,7 @@ TEST(what_others_say_does_not_end_a_client_that_reads_late)
 	assert_int_equal(end(NULL), 0);
 }
 
-TEST(who_asks_and_does_not_read_ends_before_the_next_tick)
+TEST(a_client_that_asks_without_reading_ends_before_the_next_tick)
 {
 	Sim__World__Ownership m = SIM__WORLD__OWNERSHIP__INIT;
 	struct client *a, *b;
@@ -177,7 +180,7 @@ TEST(who_asks_and_does_not_read_ends_before_the_next_tick)
 
 /* ---- its share ---- */
 
-TEST_WITH(a_flood_ends_its_sender_alone, begin, end)
+TEST_WITH(a_flood_ends_only_its_sender, begin, end)
 {
 	static const uint8_t unknown[] = { 1, 0, 0, 0, 100 };
 	static uint8_t noise[sizeof(unknown) * 10000];
@@ -196,8 +199,8 @@ TEST_WITH(a_flood_ends_its_sender_alone, begin, end)
 	assert_true(a->s && !session_ends(a->s));
 }
 
-/* 50 objects at 100 Hz, and after 9 s of silence all of it at once; in a world without a pace whatever its ticks are. */
-TEST_WITH(who_is_honest_never_uses_up_its_share, begin, end)
+/* 50 objects at 100 Hz, and after 9 s of silence all of it at once; in a world without a pace at any rate of ticks. */
+TEST_WITH(normal_traffic_never_exceeds_its_share, begin, end)
 {
 	static const uint8_t unknown[] = { 1, 0, 0, 0, 100 };
 	struct client *a, *b;
@@ -232,7 +235,7 @@ static void round_of(struct client *a, struct client *b)
 	client_receive(a, SIZE_MAX, now);
 }
 
-TEST_WITH(the_whole_world_again_is_sent_so_often, begin, end)
+TEST_WITH(full_world_requests_are_rate_limited, begin, end)
 {
 	Sim__World__Again m = SIM__WORLD__AGAIN__INIT;
 	struct client *a, *b;
@@ -261,7 +264,7 @@ TEST_WITH(the_whole_world_again_is_sent_so_often, begin, end)
 
 /* ---- identities ---- */
 
-/* More of them than there is room for, within the grace; the one who will be back has what it had. */
+/* More of them than there is room for, within the grace; the returning one has its objects. */
 static void many_identities(unsigned objects)
 {
 	struct client *a = come(0, SIM__WORLD__ROLE__REGULATING, 1), *b = come(1, SIM__WORLD__ROLE__REGULATING, 2);
@@ -288,18 +291,18 @@ static void many_identities(unsigned objects)
 			mem_stats(&full);
 	}
 	mem_stats(&after);
-	assert_true(after.blocks < full.blocks + 50); /* who is forgotten costs nothing */
+	assert_true(after.blocks < full.blocks + 50); /* a forgotten client costs nothing */
 	b = come(1, SIM__WORLD__ROLE__REGULATING, 2);
 	assert_true(b->welcome && b->again && b->connection == number);
 	assert_true(info().objects <= 3 + objects * 2 * N_MAX);
 }
 
-TEST_WITH(ever_new_identities_lock_nobody_out, begin, end)
+TEST_WITH(endless_new_identities_lock_no_client_out, begin, end)
 {
 	many_identities(0);
 }
 
-TEST_WITH(nor_do_those_with_an_object_each, begin, end)
+TEST_WITH(endless_new_identities_with_an_object_lock_no_client_out, begin, end)
 {
 	many_identities(1);
 	for (unsigned i = 2; i < N_MAX; i++)
@@ -316,7 +319,7 @@ static void close_ended(struct session **s, unsigned n)
 		}
 }
 
-TEST_WITH(who_says_no_hello_takes_nobodys_place, begin, end)
+TEST_WITH(a_connection_without_hello_takes_no_place, begin, end)
 {
 	struct session *silent[5 * N_MAX];
 	unsigned waits = 0;
@@ -373,7 +376,7 @@ TEST_WITH(a_frame_that_never_ends_ends_its_sender, begin, end)
 	assert_true(partial(30000, 9000 * MS) >= 59999);       /* stopped, and continued */
 }
 
-TEST_WITH(the_time_of_a_frame_begins_with_it, begin, end)
+TEST_WITH(the_time_limit_of_a_frame_starts_with_the_frame, begin, end)
 {
 	static const uint8_t begun[] = { 1, 0, 0 }, next[] = { 0, 100, 1, 0, 0 };
 	struct client *c = come(2, SIM__WORLD__ROLE__OBSERVER, 3);

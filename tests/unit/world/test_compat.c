@@ -132,7 +132,7 @@ static void tick_of(int64_t dur_ns)
 		take(i);
 }
 
-/* The next tick, in which nobody is waited for. */
+/* The next tick, which waits for no client. */
 static void tick(void)
 {
 	struct world_info before, after;
@@ -173,7 +173,7 @@ static bool close_to(double a, double b)
 	return fabs(a - b) < 2e-3;
 }
 
-TEST_WITH(two_see_each_other, begin, end)
+TEST_WITH(two_clients_see_each_other, begin, end)
 {
 	const struct old_seen *s;
 
@@ -185,7 +185,7 @@ TEST_WITH(two_see_each_other, begin, end)
 	say(1, 30, 0, 0);
 	tick();
 	assert_int_equal(old[0].c.replies, 1);
-	assert_int_equal(old[0].c.n_seen, 0); /* nobody was there yet */
+	assert_int_equal(old[0].c.n_seen, 0); /* no client was there yet */
 	say(0, 11, 0, 0);
 	say(1, 31, 0, 0);
 	assert_int_equal(old[0].c.n_seen, 1);
@@ -196,8 +196,8 @@ TEST_WITH(two_see_each_other, begin, end)
 	assert_non_null(old_find(&old[1].c, 0));
 }
 
-/* Turned by a quarter, it goes to +y; its wheels are where the client has said. */
-TEST_WITH(others_see_it_as_a_vehicle_of_theirs, begin, end)
+/* Turned by a quarter, the vehicle moves to +y; its wheels are where the client has put them. */
+TEST_WITH(a_compat_client_is_a_vehicle_for_other_hosts, begin, end)
 {
 	const struct object_state *o;
 	struct sim_world_vehicle v;
@@ -221,7 +221,7 @@ TEST_WITH(others_see_it_as_a_vehicle_of_theirs, begin, end)
 	assert_true(close_to(v.shape.offset[0], 0) && v.shape.size[2] > 1);
 }
 
-TEST_WITH(it_sees_vehicles_of_others_and_their_wheels, begin, end)
+TEST_WITH(a_compat_client_sees_vehicles_of_hosts_and_their_wheels, begin, end)
 {
 	const struct old_seen *s;
 	double before;
@@ -229,7 +229,7 @@ TEST_WITH(it_sees_vehicles_of_others_and_their_wheels, begin, end)
 	host_comes();
 	come(0);
 	come(1);
-	say(1, 20, M_PI / 2, 3); /* a client whose wheels are known */
+	say(1, 20, M_PI / 2, 3); /* a client with known wheels */
 	client_object(&host, 0, 5, 6, now);
 	tick();
 	say(0, 0, 0, 0);
@@ -256,7 +256,7 @@ static void take_line(void *user, enum log_level level, const char *topic, const
 	lines++;
 }
 
-/* Its message has four wheels: that others have more or fewer is said once. */
+/* The client's message has four wheels: a vehicle with more or fewer is logged once. */
 TEST_WITH(a_vehicle_without_four_wheels_is_named_in_the_log, begin, end)
 {
 	host_comes();
@@ -286,14 +286,14 @@ TEST_WITH(a_heartbeat_comes_each_second_of_wall_time, begin, end)
 	assert_int_equal(old[0].c.beats, 1);
 	tick_of(MS);
 	assert_int_equal(old[0].c.beats, 2);
-	now += 5500 * MS; /* what was missed does not come at once */
+	now += 5500 * MS; /* missed messages are not sent all at once */
 	(void)compat_turn(compat, now, WALL_S);
 	take(0);
 	assert_int_equal(old[0].c.beats, 3);
 	assert_int_equal(compat_turn(compat, now, WALL_S) - now, 500 * MS);
 }
 
-TEST_WITH(bytes_may_come_one_by_one, begin, end)
+TEST_WITH(a_message_may_arrive_byte_by_byte, begin, end)
 {
 	uint8_t data[1 + OLD_SIZE];
 
@@ -310,7 +310,7 @@ TEST_WITH(bytes_may_come_one_by_one, begin, end)
 	assert_int_equal(old[0].c.n_seen, 1);
 }
 
-TEST_WITH(a_vehicle_that_is_kept_is_where_it_was, begin, end)
+TEST_WITH(a_kept_vehicle_stays_where_it_was, begin, end)
 {
 	host_comes();
 	come(0);
@@ -322,7 +322,7 @@ TEST_WITH(a_vehicle_that_is_kept_is_where_it_was, begin, end)
 	assert_int_equal(seen_by_host()->motion.v[0], 9000);
 }
 
-TEST_WITH(nobody_speaks_for_anothers_vehicle, begin, end)
+TEST_WITH(a_client_cannot_move_the_vehicle_of_another, begin, end)
 {
 	struct compat_info info;
 	uint8_t data[1 + OLD_SIZE];
@@ -340,8 +340,8 @@ TEST_WITH(nobody_speaks_for_anothers_vehicle, begin, end)
 	assert_true(info.clients == 2 && info.updates == 1 && info.foreign == 1);
 }
 
-/* At the next tick, whether it has said so or its connection was lost: it would come again under another number. */
-TEST_WITH(who_is_gone_takes_its_vehicle_along, begin, end)
+/* At the next tick, whether it said goodbye or lost its connection: if it returns, it has another number. */
+TEST_WITH(a_client_that_leaves_takes_its_vehicle_along, begin, end)
 {
 	host_comes();
 	come(0);
@@ -362,7 +362,7 @@ TEST_WITH(who_is_gone_takes_its_vehicle_along, begin, end)
 	assert_int_equal(client_count(&host), 0);
 }
 
-TEST_WITH(who_says_nothing_for_60_s_is_put_out, begin, end)
+TEST_WITH(a_client_silent_for_60_s_is_removed, begin, end)
 {
 	host_comes();
 	come(0);
@@ -385,7 +385,7 @@ TEST_WITH(who_says_nothing_for_60_s_is_put_out, begin, end)
 	assert_int_equal(seen_by_host()->motion.v[MOTION_POSITION], 2000);
 }
 
-/* Of several in one tick the last counts. */
+/* Of several messages in one tick the last counts. */
 TEST_WITH(the_last_of_a_burst_counts, begin, end)
 {
 	host_comes();
@@ -407,7 +407,7 @@ static void ends_with(const void *data, size_t len, const char *why)
 	memset(&old[0], 0, sizeof(old[0]));
 }
 
-TEST_WITH(what_is_no_such_protocol_ends_it_with_a_sentence, begin, end)
+TEST_WITH(another_protocol_ends_the_connection_with_the_reason, begin, end)
 {
 	uint8_t data[1 + OLD_SIZE];
 	const double wrong[] = { NAN, INFINITY, 1e300 };
@@ -429,8 +429,8 @@ TEST_WITH(what_is_no_such_protocol_ends_it_with_a_sentence, begin, end)
 	ends_with(data, sizeof(data), "range");
 }
 
-/* Nothing is taken of who does not read, and what waits for it has a bound. */
-TEST_WITH(who_does_not_read_is_not_read_from, begin, end)
+/* The server reads nothing from a client that does not read, and the data that waits for it is bounded. */
+TEST_WITH(a_client_that_does_not_read_is_not_read_from, begin, end)
 {
 	const uint8_t *data;
 	uint8_t *room, update[1 + OLD_SIZE];
@@ -460,7 +460,7 @@ TEST_WITH(who_does_not_read_is_not_read_from, begin, end)
 	assert_true(compat_room(old[0].end, &room) > 0);
 }
 
-TEST_WITH(who_reads_nothing_for_10_s_is_put_out, begin, end)
+TEST_WITH(a_client_that_reads_nothing_for_10_s_is_removed, begin, end)
 {
 	const uint8_t *data;
 
@@ -474,6 +474,7 @@ TEST_WITH(who_reads_nothing_for_10_s_is_put_out, begin, end)
 		(void)compat_turn(compat, now += 1000 * MS, WALL_S);
 	}
 	assert_string_equal(compat_ends(old[0].end), "it does not read the data sent to it");
+	/* the part that it would not take: 11 heartbeats and the last byte */
 	assert_true(compat_over(old[0].end, now)); /* what it would not take: 11 heartbeats and the last byte */
 	assert_int_equal(compat_output(old[0].end, &data), 12);
 }
@@ -488,7 +489,7 @@ static void keep(struct compat_client *cl)
 	compat_add(cl, 5, now);
 }
 
-TEST_WITH(who_never_spoke_makes_room, begin, end)
+TEST_WITH(connections_that_never_spoke_make_room, begin, end)
 {
 	static struct compat_client *all[128];
 	struct compat_client *more;
@@ -508,7 +509,7 @@ TEST_WITH(who_never_spoke_makes_room, begin, end)
 	assert_int_equal(compat_open(compat, now, &more), -ENOSPC);
 }
 
-TEST_WITH(there_are_128_numbers, begin, end)
+TEST_WITH(there_are_128_vehicle_numbers, begin, end)
 {
 	static struct compat_client *all[128];
 	struct compat_client *more;
@@ -536,7 +537,7 @@ TEST_WITH(there_are_128_numbers, begin, end)
 }
 
 /* A number that was another vehicle's comes again as late as can be, and not while that may still be thought of. */
-TEST_WITH(numbers_of_vehicles_that_have_left_come_again, begin, end)
+TEST_WITH(numbers_of_vehicles_that_left_are_reused, begin, end)
 {
 	host_comes();
 	come(0);
@@ -556,7 +557,7 @@ TEST_WITH(numbers_of_vehicles_that_have_left_come_again, begin, end)
 }
 
 /* Where there is a list, the one entry that they all come by is "tr2016". */
-TEST_WITH(the_access_list_holds_for_it, begin, end)
+TEST_WITH(the_access_list_applies_to_compat_clients, begin, end)
 {
 	static const struct access_entry cars = { .certificate = "car", .role = BARRIER_REGULATING, .objects = 1 };
 	static const struct access_entry them = {
@@ -579,7 +580,7 @@ TEST_WITH(the_access_list_holds_for_it, begin, end)
 	assert_int_equal(old[1].c.n_seen, 1);
 }
 
-TEST_WITH(who_is_put_out_is_told, begin, end)
+TEST_WITH(a_removed_client_is_notified, begin, end)
 {
 	come(0);
 	tick();

@@ -18,7 +18,7 @@ TEST_GROUP(begin, NULL)
 
 static const struct old_vehicle car = { .x = 100, .y = -20, .z = 1.5, .yaw = 0.5, .speed = 7 };
 
-TEST(what_protobuf_writes_is_read)
+TEST(messages_written_by_protobuf_are_read)
 {
 	uint8_t data[1 + OLD_SIZE];
 	struct compat_vehicle v;
@@ -35,7 +35,7 @@ TEST(what_protobuf_writes_is_read)
 	assert_true(v.wheels[0].com[0] > 101 && v.wheels[2].com[0] < 99 && v.wheels[3].rot[3] == v.chassis.rot[3]);
 }
 
-TEST(what_is_written_is_what_protobuf_writes)
+TEST(written_messages_equal_those_of_protobuf)
 {
 	uint8_t data[1 + OLD_SIZE], again[COMPAT_SIZE_MAX];
 	struct compat_vehicle v;
@@ -51,7 +51,7 @@ TEST(what_is_written_is_what_protobuf_writes)
 	assert_true(v.id == -1 && v.timestamp == -1);
 }
 
-TEST(a_part_of_a_message_is_waited_for)
+TEST(an_incomplete_message_is_waited_for)
 {
 	uint8_t data[1 + OLD_SIZE];
 	struct compat_vehicle v;
@@ -62,7 +62,7 @@ TEST(a_part_of_a_message_is_waited_for)
 }
 
 /* Another number of a field, another type, a length, a field twice: each is seen. Numbers and doubles may be any. */
-TEST(what_is_no_message_is_refused)
+TEST(invalid_messages_are_refused)
 {
 	uint8_t data[1 + OLD_SIZE];
 	struct compat_vehicle v;
@@ -80,7 +80,7 @@ TEST(what_is_no_message_is_refused)
 	assert_true(bad >= 8 * (14 + 10 + 5 * 3 + 5 * 4)); /* all of tags and of lengths */
 }
 
-TEST(fields_have_the_numbers_of_the_file)
+TEST(field_numbers_come_from_the_file)
 {
 	static const char text[] = "# as we found them\nspeed 2\n  vehicleId 4 # was 2\n\nMVector.x 3\nMVector.z 1";
 	struct compat_fields f;

@@ -202,7 +202,7 @@ static void run(unsigned ticks)
 	}
 }
 
-TEST_WITH(the_state_of_a_world_and_its_clients_is_told, begin, end)
+TEST_WITH(the_state_of_a_world_and_its_clients_is_reported, begin, end)
 {
 	json_t *j;
 
@@ -233,7 +233,7 @@ TEST_WITH(the_state_of_a_world_and_its_clients_is_told, begin, end)
 	assert_true(number(j, "lag") < 1);
 }
 
-TEST_WITH(who_keeps_time_waiting_is_seen_on_the_ladder, begin, end)
+TEST_WITH(a_client_that_delays_time_is_shown_on_the_ladder, begin, end)
 {
 	static const char *const rungs[] = { "in_time", "warned", "resent", "demoted" };
 	unsigned seen = 0;
@@ -269,7 +269,7 @@ TEST_WITH(who_keeps_time_waiting_is_seen_on_the_ladder, begin, end)
 	assert_true(number(client_at(0), "ticks_per_s") > 90);
 }
 
-TEST_WITH(who_is_kicked_hears_why_and_is_gone, begin, end)
+TEST_WITH(a_kicked_client_gets_the_reason_and_is_removed, begin, end)
 {
 	struct client *a = come(0, "a", SIM__WORLD__ROLE__REGULATING), *b = come(1, "b", SIM__WORLD__ROLE__REGULATING);
 	json_t *j;
@@ -294,7 +294,7 @@ TEST_WITH(who_is_kicked_hears_why_and_is_gone, begin, end)
 	assert_true(number(json_object_get(call("Status", NULL), "world"), "objects") < 1.5);
 }
 
-TEST_WITH(many_clients_come_in_pages, begin, end)
+TEST_WITH(many_clients_are_listed_in_pages, begin, end)
 {
 	json_t *j, *next;
 	size_t n;
@@ -354,9 +354,9 @@ TEST_WITH(metrics_are_a_page_of_text, begin, end)
 	assert_true(samples > 35);
 }
 
-/* ---- those who mean harm ---- */
+/* ---- malicious callers ---- */
 
-TEST_WITH(who_breaks_the_protocol_is_cut_off, begin, end)
+TEST_WITH(a_caller_that_breaks_the_protocol_is_disconnected, begin, end)
 {
 	static const char *const noise[] = { "GET / HTTP/1.1\r\n\r\n", "{}", "[1]", "{\"method\":1}" };
 
@@ -374,7 +374,7 @@ TEST_WITH(who_breaks_the_protocol_is_cut_off, begin, end)
 	assert_non_null(json_object_get(tool.m.json, "error"));
 }
 
-TEST_WITH(of_calls_that_come_together_one_runs_a_turn, begin, end)
+TEST_WITH(of_simultaneous_calls_one_runs_per_turn, begin, end)
 {
 	unsigned turns = 0, got = 0;
 
@@ -394,7 +394,7 @@ TEST_WITH(of_calls_that_come_together_one_runs_a_turn, begin, end)
 	assert_int_equal(got, 20);
 }
 
-TEST_WITH(of_too_many_the_silent_one_goes, begin, end)
+TEST_WITH(of_too_many_connections_the_silent_one_is_closed, begin, end)
 {
 	struct tool t[CONTROL_CONNECTIONS];
 

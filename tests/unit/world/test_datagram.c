@@ -99,28 +99,28 @@ static void matrix(unsigned loss, uint32_t delay_ms, uint32_t jitter_ms, unsigne
 	}
 }
 
-TEST_WITH(a_clean_link_carries_everything, begin, end)
+TEST_WITH(a_link_without_loss_delivers_everything, begin, end)
 {
 	matrix(0, 0, 0, 0);
 	matrix(0, 10, 5, 3);
 	matrix(0, 100, 0, 0);
 }
 
-TEST_WITH(a_link_that_loses_a_few, begin, end)
+TEST_WITH(a_link_with_little_loss_delivers_or_reports_each_frame, begin, end)
 {
 	matrix(1, 5, 0, 1);
 	matrix(5, 10, 10, 2);
 	matrix(5, 50, 50, 2);
 }
 
-TEST_WITH(a_link_that_loses_many, begin, end)
+TEST_WITH(a_link_with_much_loss_delivers_or_reports_each_frame, begin, end)
 {
 	matrix(20, 10, 0, 5);
 	matrix(20, 50, 30, 5);
 	matrix(20, 100, 100, 5);
 }
 
-TEST_WITH(the_round_trip_is_the_links, begin, end)
+TEST_WITH(the_measured_round_trip_is_that_of_the_link, begin, end)
 {
 	struct datagram_stats s;
 
@@ -164,7 +164,7 @@ TEST_WITH(many_small_frames_share_a_datagram, begin, end)
 	assert_int_equal(pair.end[0].acked, 100);
 }
 
-TEST_WITH(there_is_an_end_to_what_waits, begin, end)
+TEST_WITH(waiting_output_is_bounded, begin, end)
 {
 	unsigned n = 0;
 
@@ -182,7 +182,7 @@ TEST_WITH(there_is_an_end_to_what_waits, begin, end)
 	assert_int_equal(pair.end[0].lost, 0);
 }
 
-TEST_WITH(what_could_not_be_taken_is_lost_to_its_sender, begin, end)
+TEST_WITH(frames_the_receiver_cannot_take_are_reported_as_lost, begin, end)
 {
 	pair_meet(&pair);
 	pair.end[1].full = true;
@@ -194,8 +194,8 @@ TEST_WITH(what_could_not_be_taken_is_lost_to_its_sender, begin, end)
 	assert_true(pair.end[0].sent[1].lost && pair.end[0].sent[2].acked);
 }
 
-/* Frames in pieces, of which each round one is lost: what is given up there was never acked here. */
-TEST_WITH(what_was_pushed_out_is_lost_to_its_sender, begin, end)
+/* Frames in pieces, one of which is lost in each round: a frame that one end gives up was never acked by the other. */
+TEST_WITH(frames_the_receiver_gave_up_are_reported_as_lost, begin, end)
 {
 	struct datagram_stats s;
 
@@ -217,7 +217,7 @@ TEST_WITH(what_was_pushed_out_is_lost_to_its_sender, begin, end)
 
 /* ---- the address ---- */
 
-TEST_WITH(no_answer_is_larger_before_the_address_is_proved, begin, end)
+TEST_WITH(no_answer_is_larger_than_its_request_before_the_address_is_proved, begin, end)
 {
 	struct datagram *server = pair.end[0].d, *client = pair.end[1].d;
 	struct datagram_out out;
@@ -246,7 +246,7 @@ TEST_WITH(no_answer_is_larger_before_the_address_is_proved, begin, end)
 	assert_int_equal(pair_send(&pair.end[0], 60000), 0);
 }
 
-TEST_WITH(a_client_is_as_long_as_can_be_until_it_is_answered, begin, end)
+TEST_WITH(a_clients_first_datagrams_have_the_maximum_size, begin, end)
 {
 	struct datagram_out out;
 
@@ -261,7 +261,7 @@ TEST_WITH(a_client_is_as_long_as_can_be_until_it_is_answered, begin, end)
 	assert_true(out.len < 100);
 }
 
-/* ---- a hostile peer, who has the keys ---- */
+/* ---- a hostile peer that has the keys ---- */
 
 static int hostile(struct packet *p, const uint8_t *items, size_t len, uint64_t newest)
 {
@@ -274,7 +274,7 @@ static int hostile(struct packet *p, const uint8_t *items, size_t len, uint64_t 
 	return datagram_input(pair.end[0].d, data, PACKET_HEAD + 44 + len + PACKET_TAG, pair.now_mono_ns);
 }
 
-TEST_WITH(what_was_never_sent_cannot_be_acknowledged, begin, end)
+TEST_WITH(an_acknowledgement_of_unsent_datagrams_is_refused, begin, end)
 {
 	static const uint8_t items[PACKET_PLAIN_MAX - 44] = { 3 };
 	struct datagram_out out;
@@ -302,10 +302,10 @@ TEST_WITH(malformed_content_is_refused, begin, end)
 		{ 2, { 3, 200 } },     /* a good one, then none */
 		{ 1, { 1 } },          /* a frame without length, */
 		{ 3, { 1, 0, 0 } },    /* without a code, */
-		{ 4, { 1, 2, 0, 5 } }, /* longer than what is there */
+		{ 4, { 1, 2, 0, 5 } }, /* longer than the data */
 		{ 4, { 1, 255, 255, 5 } },
 		{ 14, { 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1 } },       /* a piece that is cut, */
-		{ 16, { 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 2, 0, 9 } }, /* longer than what is there, */
+		{ 16, { 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 2, 0, 9 } }, /* longer than the data, */
 		{ 16, { 2, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 2, 0, 1, 0, 9 } }, /* of message 0, */
 		{ 16, { 2, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 2, 0, 1, 0, 9 } }, /* beyond its count, */
 		{ 16, { 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 9 } }, /* too short */
@@ -322,7 +322,7 @@ TEST_WITH(malformed_content_is_refused, begin, end)
 	assert_int_equal(hostile(&p, (uint8_t[]){ 0, 9, 9 }, 3, 0), 0); /* padding is anything */
 }
 
-TEST_WITH(a_hostile_peer_makes_no_more_than_the_bounds_say, begin, end)
+TEST_WITH(the_memory_used_by_a_malicious_peer_is_bounded, begin, end)
 {
 	static uint8_t items[15 + 1100];
 	struct mem_stats before, now;
@@ -373,7 +373,7 @@ TEST_WITH(noise_changes_nothing, begin, end)
 
 /* ---- memory and options ---- */
 
-TEST_WITH(without_memory_nothing_is_sent_by_halves, begin, end)
+TEST_WITH(after_an_allocation_failure_nothing_is_sent_partly, begin, end)
 {
 	struct datagram_out out;
 	unsigned failures = 0;

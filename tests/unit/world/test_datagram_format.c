@@ -101,7 +101,7 @@ static void acknowledge(struct datagram *d, uint64_t newest, unsigned before, in
 	input_lines(d, text, now);
 }
 
-TEST(a_second_client_reads_and_is_read)
+TEST(an_independent_implementation_reads_and_is_read)
 {
 	static const struct datagram_ops ops = { .frame = frame, .acked = acked, .lost = lost };
 	const struct datagram_options o = { .connection = 7,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* events.h: what is logged of clients is bounded, and what is held back is counted; the log and the input log. Thread: the test's. */
+/*
+ * events.h: the log lines about clients are bounded, and suppressed ones are counted; the log and the input log.
+ * Thread: the test's.
+ */
 #include "support/test.h"
 
 #include <errno.h>
@@ -40,7 +43,7 @@ static int end(void **state)
 	return 0;
 }
 
-TEST_WITH(who_comes_and_goes_all_the_time_fills_no_log, begin, end)
+TEST_WITH(clients_that_reconnect_all_the_time_do_not_fill_the_log, begin, end)
 {
 	struct events e;
 	unsigned n = 0;
@@ -57,8 +60,8 @@ TEST_WITH(who_comes_and_goes_all_the_time_fills_no_log, begin, end)
 	assert_non_null(strstr(last, "client 7 harm: disconnected: its connection is lost ("));
 }
 
-/* Each kind has lines of its own: who comes and goes hides nobody who is late. */
-TEST_WITH(of_each_kind_there_are_lines, begin, end)
+/* Each kind of event has a limit of its own: many connects and disconnects do not hide a late client. */
+TEST_WITH(each_kind_of_event_has_its_own_limit, begin, end)
 {
 	struct events e;
 
@@ -69,7 +72,7 @@ TEST_WITH(of_each_kind_there_are_lines, begin, end)
 	assert_string_equal(last, "client 3 (no name): late: time has waited for it for 0.050 s");
 }
 
-TEST_WITH(the_input_log_has_what_the_log_has, begin, end)
+TEST_WITH(the_input_log_has_the_same_events_as_the_log, begin, end)
 {
 	char path[TEST_PATH_MAX];
 	struct input_log_options o = {

@@ -60,7 +60,7 @@ static void frame_is(const struct frame *f, unsigned i, size_t len)
 		assert_int_equal(f->body[k], (uint8_t)(i + k));
 }
 
-TEST_WITH(frames_come_out_however_they_are_cut, begin, end)
+TEST_WITH(frames_are_found_however_they_are_split, begin, end)
 {
 	static size_t lengths[100];
 	struct wire_buf b = { 0 };
@@ -93,7 +93,7 @@ TEST_WITH(frames_come_out_however_they_are_cut, begin, end)
 	wire_buf_finish(&b);
 }
 
-TEST_WITH(room_is_for_one_frame_and_no_more_than_the_bound, begin, end)
+TEST_WITH(the_buffer_holds_one_frame_and_no_more, begin, end)
 {
 	static const uint8_t head[] = { 0x00, 0x10, 0, 0, 7 };
 	struct frame_reader r;
@@ -115,7 +115,7 @@ TEST_WITH(room_is_for_one_frame_and_no_more_than_the_bound, begin, end)
 	frame_reader_finish(&r);
 }
 
-TEST_WITH(what_is_no_frame_is_refused, begin, end)
+TEST_WITH(invalid_frames_are_refused, begin, end)
 {
 	static const struct {
 		uint8_t head[4];
@@ -134,13 +134,13 @@ TEST_WITH(what_is_no_frame_is_refused, begin, end)
 		frame_reader_init(&r, FRAME_MAX_STRANGER);
 		put(&r, bad[i].head, 4);
 		assert_int_equal(frame_next(&r, &f), bad[i].error);
-		assert_int_equal(frame_reader_room(&r, &room, &size), 0); /* and what it says is not believed */
+		assert_int_equal(frame_reader_room(&r, &room, &size), 0); /* and the length in it is not trusted */
 		assert_true(size < 20000);
 		frame_reader_finish(&r);
 	}
 }
 
-TEST_WITH(a_frame_that_is_too_long_is_not_begun, begin, end)
+TEST_WITH(a_frame_that_is_too_long_is_not_started, begin, end)
 {
 	struct wire_buf b = { 0 };
 	size_t at, before;
@@ -162,8 +162,8 @@ TEST_WITH(a_frame_that_is_too_long_is_not_begun, begin, end)
 	assert_int_equal(b.len, 0);
 }
 
-/* Who reads on without taking the frames that are there has room for what comes, and gets them all. */
-TEST_WITH(frames_that_nobody_takes_wait, begin, end)
+/* A reader that continues without taking the frames in the buffer has room for new data, and gets all frames. */
+TEST_WITH(frames_that_are_not_taken_wait, begin, end)
 {
 	struct wire_buf b = { 0 };
 	struct frame_reader r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a store was told is written, and makes the same world again. Thread: the test's, and the log's own. */
+/* The input of a store is written, and gives the same world again. Thread: the test's, and the log's own. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -60,7 +60,7 @@ static void hold_disk(bool held)
 	bell_ring(&disk.bell);
 }
 
-/* ---- a log, and the store whose it is ---- */
+/* ---- a log and its store ---- */
 
 static int begin_with(size_t queue_max)
 {
@@ -221,7 +221,7 @@ static void says(const char *what)
 		fail_msg("\"%s\" is not in \"%s\"", what, err_why());
 }
 
-TEST_WITH(the_same_world_comes_of_it_again, begin, end)
+TEST_WITH(a_replay_reproduces_the_same_world, begin, end)
 {
 	struct replay_result r;
 	struct input_log_info i;
@@ -242,8 +242,8 @@ TEST_WITH(the_same_world_comes_of_it_again, begin, end)
 	mem_free(data);
 }
 
-/* An object is said at first and after 2500 ticks; what it does between them follows from its motion. */
-TEST_WITH(quiet_ticks_take_no_room, begin, end)
+/* An object is written at first and after 2500 ticks; between them its state follows from its motion. */
+TEST_WITH(ticks_without_input_take_no_space, begin, end)
 {
 	struct replay_result r;
 	struct input_log_info before, after;
@@ -272,7 +272,7 @@ TEST_WITH(quiet_ticks_take_no_room, begin, end)
 }
 
 /* The tick of its record is moved by one: the object has then moved for longer than it had. */
-TEST_WITH(a_quiet_tick_that_differs_is_named, begin, end)
+TEST_WITH(a_tick_without_input_that_differs_is_named, begin, end)
 {
 	struct replay_result r;
 	size_t len, at = 8;
@@ -317,7 +317,7 @@ TEST_WITH(a_changed_byte_is_found, begin, end)
 	mem_free(data);
 }
 
-TEST_WITH(a_record_that_was_left_out_is_found, begin, end)
+TEST_WITH(a_missing_record_is_detected, begin, end)
 {
 	struct replay_result r;
 	size_t len, first, second;
@@ -334,7 +334,7 @@ TEST_WITH(a_record_that_was_left_out_is_found, begin, end)
 	mem_free(data);
 }
 
-TEST_WITH(a_log_that_is_cut_off_is_read_to_its_last_record, begin, end)
+TEST_WITH(a_truncated_log_is_read_to_its_last_record, begin, end)
 {
 	struct replay_result r;
 	uint64_t before = 0;
@@ -391,7 +391,7 @@ TEST_WITH(the_first_tick_that_differs_is_named, begin, end)
 	mem_free(data);
 }
 
-TEST_WITH(a_file_that_is_there_is_kept, begin, end)
+TEST_WITH(an_existing_file_is_not_overwritten, begin, end)
 {
 	struct input_log_options o = { .path = path, .store = usual };
 	struct input_log *other;
@@ -407,7 +407,7 @@ TEST_WITH(a_file_that_is_there_is_kept, begin, end)
 	assert_int_equal(input_log_create(&o, &other), -ENOENT);
 }
 
-TEST_WITH(a_full_disk_ends_the_log_and_nothing_else, begin, end)
+TEST_WITH(a_full_disk_ends_only_the_log, begin, end)
 {
 	struct rlimit all, little = { 50000, RLIM_INFINITY };
 	struct replay_result r;
@@ -434,7 +434,7 @@ TEST_WITH(a_full_disk_ends_the_log_and_nothing_else, begin, end)
 	mem_free(data);
 }
 
-TEST_WITH(what_waits_for_the_disk_has_a_bound, begin_little, end)
+TEST_WITH(records_waiting_for_the_disk_are_bounded, begin_little, end)
 {
 	struct input_log_info i;
 
@@ -449,8 +449,11 @@ TEST_WITH(what_waits_for_the_disk_has_a_bound, begin_little, end)
 	tick(); /* the world goes on */
 }
 
-/* Nothing but a tick used to wake its thread: so much came without one that the log ended, of a disk that had nothing to do. */
-TEST_WITH(what_comes_without_a_tick_is_written, begin_little, end)
+/*
+ * Only a tick used to wake the log's thread: so much input came between two ticks that the log ended, though the disk
+ * was idle.
+ */
+TEST_WITH(records_between_two_ticks_are_written, begin_little, end)
 {
 	struct input_log_info i;
 

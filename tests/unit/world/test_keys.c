@@ -62,7 +62,7 @@ static int make(const char *name, const char *client, unsigned *ret_made)
 	return keys_make(&o, ret_made);
 }
 
-TEST(an_authority_a_server_and_a_client_are_made)
+TEST(keys_of_an_authority_a_server_and_a_client_are_created)
 {
 	unsigned made = 0;
 
@@ -121,7 +121,7 @@ static void refused(const char *name, const char *client, int r, const char *why
 		fail_msg("%s, not %s", err_why(), why);
 }
 
-TEST(nothing_is_overwritten)
+TEST(existing_files_are_not_overwritten)
 {
 	char *before, *now;
 
@@ -140,7 +140,7 @@ TEST(nothing_is_overwritten)
 	assert_int_equal(mode_of("bob.pem"), 0);
 }
 
-TEST(half_of_a_pair_is_not_made_up_for)
+TEST(a_key_without_its_certificate_is_not_completed)
 {
 	fresh("half");
 	assert_ok(make(NULL, NULL, NULL));
@@ -151,7 +151,7 @@ TEST(half_of_a_pair_is_not_made_up_for)
 	assert_int_equal(mode_of("alice.key"), 0);
 }
 
-TEST(who_can_read_or_write_is_looked_at)
+TEST(file_permissions_are_checked)
 {
 	fresh("open");
 	assert_ok(make(NULL, NULL, NULL));
@@ -183,7 +183,7 @@ TEST(names_are_checked_before_anything_is_made)
 	assert_int_equal(access(dir, F_OK), -1);
 }
 
-TEST(addresses_of_a_server_are_addresses)
+TEST(server_addresses_are_checked)
 {
 	static const char *const names[] = { "192.0.2.7", "2001:db8::7", "world.example" };
 

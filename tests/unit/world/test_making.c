@@ -58,7 +58,7 @@ TEST(pieces_in_any_order_make_the_frame_once)
 	making_finish(&m);
 }
 
-TEST(what_is_no_piece_is_refused)
+TEST(invalid_pieces_are_refused)
 {
 	struct making m;
 	struct making_piece p;
@@ -88,7 +88,7 @@ TEST(what_is_no_piece_is_refused)
 	making_finish(&m);
 }
 
-TEST(newer_frames_push_older_ones_out)
+TEST(newer_frames_displace_older_ones)
 {
 	struct making m;
 
@@ -110,7 +110,7 @@ TEST(newer_frames_push_older_ones_out)
 	assert_int_equal(m.bytes, 0);
 }
 
-TEST(there_are_so_many_at_once_and_for_so_long)
+TEST(incomplete_frames_are_bounded_in_number_and_time)
 {
 	struct mem_stats before, now;
 	struct making m;
@@ -130,7 +130,7 @@ TEST(there_are_so_many_at_once_and_for_so_long)
 	making_finish(&m);
 }
 
-TEST(without_memory_a_piece_is_refused)
+TEST(after_an_allocation_failure_a_piece_is_refused)
 {
 	struct making m;
 

@@ -45,7 +45,7 @@ static double angle(const double a[4], const double b[4])
 	return 4 * asin(sqrt(fmin(plus, minus)) / 2);
 }
 
-TEST(errors_are_as_stated)
+TEST(rounding_errors_are_as_documented)
 {
 	struct motion_real real, back;
 	struct motion m;
@@ -67,7 +67,7 @@ TEST(errors_are_as_stated)
 	}
 }
 
-TEST(a_rotation_of_nothing_is_no_turn)
+TEST(a_rotation_of_length_0_is_no_rotation)
 {
 	struct motion_real real = { .time_sim_ns = 0 };
 	struct motion m;
@@ -83,7 +83,7 @@ TEST(a_rotation_of_nothing_is_no_turn)
 	assert_int_equal(m.v[MOTION_ROTATION], 1 << 20);
 }
 
-TEST(numbers_that_are_none_or_too_large_are_refused)
+TEST(values_that_are_not_finite_or_too_large_are_refused)
 {
 	double bad[] = { NAN, INFINITY, -INFINITY };
 	double *at[] = { NULL, NULL, NULL, NULL };
@@ -107,7 +107,7 @@ TEST(numbers_that_are_none_or_too_large_are_refused)
 	}
 }
 
-TEST(moments_too_far_from_the_tick_are_refused)
+TEST(times_too_far_from_the_tick_are_refused)
 {
 	struct motion_real real = still;
 	struct motion m;
@@ -120,7 +120,7 @@ TEST(moments_too_far_from_the_tick_are_refused)
 	assert_int_equal(m.v[MOTION_TIME], INT64_C(1000000000000));
 }
 
-TEST(what_cannot_be_is_not_valid)
+TEST(invalid_motion_is_detected)
 {
 	struct motion good, m;
 
@@ -140,7 +140,7 @@ TEST(what_cannot_be_is_not_valid)
 	assert_false(motion_valid(&m));
 }
 
-TEST(what_moves_on_is_predicted)
+TEST(moving_objects_are_predicted)
 {
 	struct motion_real real = still, back;
 	struct motion m, p;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * net.h on real sockets in virtual time: strangers by TLS, whose handshake is not done, and who says nothing. Thread: the test's, server and clients.
+ * net.h on real sockets in virtual time: strangers by TLS, with an unfinished handshake, and silent ones. Thread: the
+ * test's, server and clients.
  */
 #include "support/test.h"
 
@@ -102,7 +103,7 @@ static void run(int64_t dur_ns)
 	assert_true(exec_sim_run(x, exec_now(x) + dur_ns) >= 0);
 }
 
-/* ---- who comes ---- */
+/* ---- connections ---- */
 
 static int dial_from(const char *from)
 {
@@ -187,9 +188,9 @@ static bool is_known(const char *from)
 	return there;
 }
 
-/* ---- what they get ---- */
+/* ---- limits of a connection ---- */
 
-TEST_WITH(who_says_no_hello_is_closed, plain, end)
+TEST_WITH(a_connection_without_hello_is_closed, plain, end)
 {
 	int fd = dial_from("127.0.0.1");
 
@@ -201,7 +202,7 @@ TEST_WITH(who_says_no_hello_is_closed, plain, end)
 	close(fd);
 }
 
-TEST_WITH(who_says_nothing_is_closed, by_tls, end)
+TEST_WITH(a_silent_connection_is_closed, by_tls, end)
 {
 	int fd = dial_from("127.0.0.1");
 
@@ -215,7 +216,7 @@ TEST_WITH(who_says_nothing_is_closed, by_tls, end)
 }
 
 /* A byte now and then gives no more time. */
-TEST_WITH(who_is_slow_to_say_who_it_is_is_closed, by_tls, end)
+TEST_WITH(a_slow_handshake_is_closed, by_tls, end)
 {
 	static const uint8_t head[] = { 22, 3, 1, 64, 0, 1, 0, 63, 0 };
 	int fd = dial_from("127.0.0.1");
@@ -231,7 +232,9 @@ TEST_WITH(who_is_slow_to_say_who_it_is_is_closed, by_tls, end)
 	close(fd);
 }
 
-/* The oldest stranger makes room when one more comes than there may be. A client whose handshake succeeds gets a place. */
+/*
+ * The oldest stranger is dropped when one more connects than allowed. A client whose handshake succeeds gets a place.
+ */
 static void first_makes_room(unsigned most, bool one)
 {
 	static int fd[STRANGERS + 1];
@@ -248,12 +251,12 @@ static void first_makes_room(unsigned most, bool one)
 		close(fd[i]);
 }
 
-TEST_WITH(strangers_of_one_address_do_not_keep_others_out, by_tls, end)
+TEST_WITH(unidentified_connections_of_one_address_do_not_keep_others_out, by_tls, end)
 {
 	first_makes_room(STRANGERS_OF1, true);
 }
 
-TEST_WITH(strangers_have_a_bound_in_all, by_tls, end)
+TEST_WITH(unidentified_connections_are_bounded_in_total, by_tls, end)
 {
 	first_makes_room(STRANGERS, false);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* packet.h: what was sealed opens once, and nothing else does; bucket.h. Thread: the test's. */
+/* packet.h: a sealed packet opens once, and nothing else opens; bucket.h. Thread: the test's. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static uint64_t refused(const struct packet *p)
 	return sum;
 }
 
-TEST(what_was_sealed_opens_at_the_other_end)
+TEST(a_sealed_packet_opens_at_the_other_end)
 {
 	uint8_t data[PACKET_MAX], plain[PACKET_PLAIN_MAX];
 	struct packet a, b;
@@ -68,7 +68,7 @@ TEST(what_was_sealed_opens_at_the_other_end)
 	assert_int_equal(open_it(&a, data, len), 0);
 }
 
-TEST(each_bit_that_is_flipped_is_noticed)
+TEST(each_flipped_bit_is_detected)
 {
 	uint8_t data[PACKET_MAX];
 	struct packet a, b, before;
@@ -94,8 +94,8 @@ TEST(each_bit_that_is_flipped_is_noticed)
 	assert_int_equal(open_it(&b, data, len), 0);
 }
 
-/* Each sequence opens once whatever the order, unless it is too old: against a plain set. */
-TEST(the_window_lets_each_through_once)
+/* Each sequence number opens once in any order, unless it is too old: compared with a plain set. */
+TEST(the_window_accepts_each_packet_once)
 {
 	enum { N = 6000 };
 	static uint8_t data[N + 1][64];
@@ -123,7 +123,7 @@ TEST(the_window_lets_each_through_once)
 	assert_true(b.refused[PACKET_OLD] > 100 && b.refused[PACKET_REPLAYED] > 100);
 }
 
-TEST(a_jump_ahead_forgets_what_came_before_it)
+TEST(a_jump_ahead_forgets_earlier_packets)
 {
 	enum { N = 4000 };
 	static uint8_t data[N + 1][64];
@@ -142,7 +142,7 @@ TEST(a_jump_ahead_forgets_what_came_before_it)
 	assert_int_equal(open_it(&b, data[900], len), -ESTALE);
 }
 
-TEST(noise_opens_nothing)
+TEST(noise_is_never_accepted)
 {
 	uint8_t data[PACKET_MAX + 100];
 	struct packet a, b;
@@ -175,7 +175,7 @@ TEST(keys_are_wiped)
 	assert_memory_equal(a.key_out, none, sizeof(none));
 }
 
-TEST(a_bucket_gives_its_burst_and_then_its_rate)
+TEST(a_bucket_allows_its_burst_and_then_its_rate)
 {
 	struct bucket b = { 0 };
 	int64_t now = INT64_C(5000000000);

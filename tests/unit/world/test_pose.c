@@ -43,7 +43,7 @@ static bool is_unit(const struct motion_real *m)
 }
 
 /* x = t^2: a cubic has it exactly, a straight line has not. */
-TEST(a_steady_acceleration_is_followed_exactly)
+TEST(a_constant_acceleration_is_interpolated_exactly)
 {
 	struct motion_real a = at(1, 2, S), b = at(9, 6, 3 * S), m;
 
@@ -59,7 +59,7 @@ TEST(a_steady_acceleration_is_followed_exactly)
 }
 
 /* A host that says no velocities would be seen to stop at each state. */
-TEST(without_velocities_the_way_is_straight)
+TEST(without_velocities_the_path_is_straight)
 {
 	struct motion_real a = at(0, 0, 0), b = at(10, 0, S), m;
 
@@ -70,7 +70,7 @@ TEST(without_velocities_the_way_is_straight)
 }
 
 /* Put elsewhere, and driving on there: no loop between the places. */
-TEST(a_leap_is_no_curve)
+TEST(a_teleport_gives_no_curve)
 {
 	struct motion_real a = at(0, 10, 0), b = at(1000, 10, S / 100), m;
 
@@ -81,7 +81,7 @@ TEST(a_leap_is_no_curve)
 	}
 }
 
-TEST(it_turns_the_shorter_way)
+TEST(rotation_takes_the_shorter_way)
 {
 	for (int sign = -1; sign <= 1; sign += 2)
 		for (int degrees = -170; degrees <= 170; degrees += 10) {
@@ -95,7 +95,7 @@ TEST(it_turns_the_shorter_way)
 		}
 }
 
-TEST(beyond_the_last_it_moves_and_turns_on)
+TEST(beyond_the_last_state_motion_and_rotation_continue)
 {
 	struct motion_real a = at(5, 3, S), m;
 
@@ -110,7 +110,7 @@ TEST(beyond_the_last_it_moves_and_turns_on)
 }
 
 /* The spin is in the world's axes: a body that lies on its side yaws on about the world's z. */
-TEST(the_spin_is_of_the_world)
+TEST(the_spin_is_in_world_axes)
 {
 	struct motion_real a = at(0, 0, 0), m;
 	double half = sqrt(0.5);

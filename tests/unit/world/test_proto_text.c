@@ -23,7 +23,7 @@ static void is_wrong(const char *text, const char *words)
 		fail_msg("\"%s\" is not \"%s\"", why, words);
 }
 
-TEST(files_of_this_tree_are_fine)
+TEST(files_of_this_repository_are_valid)
 {
 	char path[512], *text;
 	unsigned n = 0;
@@ -43,7 +43,7 @@ TEST(files_of_this_tree_are_fine)
 	assert_true(n > 20);
 }
 
-TEST(whatever_the_language_has)
+TEST(every_construct_of_the_language_is_accepted)
 {
 	is_fine("");
 	is_fine("syntax = \"proto3\";\npackage a.b;\nimport public \"x.proto\";\noption java_package = \"it's\";\n;");
@@ -55,7 +55,7 @@ TEST(whatever_the_language_has)
 	is_fine("// message {\nmessage A { string message = 1; }");
 }
 
-TEST(what_is_wrong_is_named_with_its_line)
+TEST(errors_are_named_with_their_line)
 {
 	is_wrong("nonsense", "line 1: a message or an enum is expected, and there is \"nonsense\"");
 	is_wrong("message A { int32 a = 1 }", "line 1: \";\" is expected, and there is \"}\"");
@@ -72,7 +72,7 @@ TEST(what_is_wrong_is_named_with_its_line)
 }
 
 /* Each beginning of a file is fine or is not, and neither reads behind its end; within a message it is not. */
-TEST(what_ends_too_soon_is_wrong)
+TEST(a_truncated_file_is_an_error)
 {
 	static const char text[] = "message A { oneof a { int32 b = 1 [c = \"d\"]; } /* e */ enum E { F = 1; } }";
 	char *part;

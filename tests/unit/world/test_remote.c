@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* remote.h: sections as a server would send them, and what a client makes of them. Thread: the test's. */
+/* remote.h: sections as a server would send them, and the client's view of the world. Thread: the test's. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ static struct object_state object(uint64_t id, int64_t x_mm, int64_t vx_mm)
 	return o;
 }
 
-/* The cell's objects at the tick to come, against what was sent of it before. */
+/* The cell's objects at the next tick, against those sent of it before. */
 static int put(int cell, const struct object_state *objects, uint32_t n)
 {
 	struct section_key key = { cell, 0, 0 };
@@ -91,7 +91,7 @@ static void turn(size_t entered, size_t updated, size_t left)
 	assert_int_equal(n_of(e, n, REMOTE_LEFT), left);
 }
 
-TEST_WITH(what_comes_changes_and_goes_is_told, begin, end)
+TEST_WITH(entering_changing_and_leaving_objects_are_reported, begin, end)
 {
 	struct object_state o[2] = { object(1, 0, 0), object(2, 5, 1000) };
 
@@ -111,7 +111,7 @@ TEST_WITH(what_comes_changes_and_goes_is_told, begin, end)
 }
 
 /* Out of one cell and into another, in either order of frames: no leaving and coming back. */
-TEST_WITH(one_that_moves_to_another_cell_is_the_same, begin, end)
+TEST_WITH(an_object_that_moves_to_another_cell_is_the_same, begin, end)
 {
 	struct object_state o = object(7, 0, 0);
 	const struct remote *r;
@@ -129,7 +129,7 @@ TEST_WITH(one_that_moves_to_another_cell_is_the_same, begin, end)
 	}
 }
 
-TEST_WITH(a_cell_that_leaves_takes_its_objects_along, begin, end)
+TEST_WITH(a_cell_that_leaves_removes_its_objects, begin, end)
 {
 	struct object_state a = object(1, 0, 0), b = object(2, 0, 0);
 
@@ -143,8 +143,8 @@ TEST_WITH(a_cell_that_leaves_takes_its_objects_along, begin, end)
 	assert_int_equal(remotes_hash(remotes), cells[0]->hash);
 }
 
-/* The cell became empty, which is told by its leaving, and the object is in the next one. */
-TEST_WITH(who_moves_out_of_a_cell_that_leaves_stays, begin, end)
+/* The cell became empty, which is sent as the cell's leaving, and the object is in the next one. */
+TEST_WITH(an_object_that_moved_out_of_a_leaving_cell_stays, begin, end)
 {
 	struct object_state a = object(1, 0, 0);
 
@@ -157,7 +157,7 @@ TEST_WITH(who_moves_out_of_a_cell_that_leaves_stays, begin, end)
 	assert_int_equal(remotes_count(remotes), 1);
 }
 
-TEST_WITH(a_base_that_is_not_there_is_stale, begin, end)
+TEST_WITH(a_missing_base_is_stale, begin, end)
 {
 	struct object_state a = object(1, 0, 0);
 
@@ -174,8 +174,8 @@ TEST_WITH(a_base_that_is_not_there_is_stale, begin, end)
 	turn(0, 0, 0);
 }
 
-/* After a new Welcome: what is brought again has neither left nor entered. */
-TEST_WITH(to_begin_again_forgets_only_what_does_not_come, begin, end)
+/* After a new Welcome: objects that are sent again have neither left nor entered. */
+TEST_WITH(a_new_start_forgets_only_objects_that_do_not_return, begin, end)
 {
 	struct object_state o[2] = { object(1, 0, 0), object(2, 0, 0) };
 
@@ -247,7 +247,7 @@ static enum remote_how at_ms(int64_t ms, double *ret_x)
 	return how;
 }
 
-TEST_WITH(it_is_asked_for_a_time, begin, end)
+TEST_WITH(an_object_can_be_queried_for_a_time, begin, end)
 {
 	double x;
 

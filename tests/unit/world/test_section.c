@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* section.h: what goes out comes back, and nothing else is taken. Thread: the test's. */
+/* section.h: an encoded section decodes to itself, and other bytes are refused. Thread: the test's. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -50,7 +50,7 @@ static size_t there_and_back(const struct section *s, const struct section *base
 	return len;
 }
 
-TEST_WITH(any_section_comes_back_from_any_base, begin, end)
+TEST_WITH(any_section_reads_back_from_any_base, begin, end)
 {
 	for (uint64_t seed = 1; seed <= 60; seed++) {
 		struct section *ring[8] = { NULL };
@@ -85,7 +85,7 @@ static struct object_state car(uint64_t id, int64_t x_mm)
 	return (struct object_state){ .id = id, .code = 2, .motion.v = { x_mm, 0, 0, 1 << 20, 0, 0, 0, 20000 } };
 }
 
-TEST_WITH(what_moves_as_predicted_takes_no_room, begin, end)
+TEST_WITH(objects_that_move_as_predicted_take_no_space, begin, end)
 {
 	struct object_state before[100], after[100];
 	struct section *base, *s;
@@ -101,7 +101,7 @@ TEST_WITH(what_moves_as_predicted_takes_no_room, begin, end)
 	section_unref(base);
 }
 
-TEST_WITH(a_car_that_drives_takes_few_bytes, begin, end)
+TEST_WITH(a_driving_car_takes_few_bytes, begin, end)
 {
 	struct object_state before[100], after[100];
 	struct section *base, *s;
@@ -119,7 +119,7 @@ TEST_WITH(a_car_that_drives_takes_few_bytes, begin, end)
 	section_unref(base);
 }
 
-TEST_WITH(the_empty_one_comes_back, begin, end)
+TEST_WITH(an_empty_section_reads_back, begin, end)
 {
 	struct object_state one = car(1, 0);
 	struct section *base = section_of(1, &one, 1), *s = section_of(2, NULL, 0);
@@ -130,7 +130,7 @@ TEST_WITH(the_empty_one_comes_back, begin, end)
 	section_unref(base);
 }
 
-TEST_WITH(objects_that_do_not_ascend_are_refused, begin, end)
+TEST_WITH(unsorted_objects_are_refused, begin, end)
 {
 	struct object_state two[] = { car(2, 0), car(2, 0) }, none = car(0, 0);
 	struct section *s = NULL;
@@ -140,7 +140,7 @@ TEST_WITH(objects_that_do_not_ascend_are_refused, begin, end)
 	assert_null(s);
 }
 
-TEST_WITH(objects_are_found, begin, end)
+TEST_WITH(objects_are_found_by_id, begin, end)
 {
 	struct object_state some[] = { car(2, 0), car(5, 1), car(9, 2) };
 	struct section *s = section_of(1, some, 3);
@@ -153,7 +153,7 @@ TEST_WITH(objects_are_found, begin, end)
 	section_unref(s);
 }
 
-/* ---- what is not taken ---- */
+/* ---- refused frames ---- */
 
 TEST_WITH(another_base_is_refused, begin, end)
 {
@@ -178,7 +178,7 @@ TEST_WITH(another_base_is_refused, begin, end)
 }
 
 /* Each bit flipped, each length: an error, or, where the bit does not matter, a section whose hash agrees. */
-TEST_WITH(a_frame_that_was_changed_is_refused, begin, end)
+TEST_WITH(a_modified_frame_is_refused, begin, end)
 {
 	struct wire_buf frame = { 0 };
 	struct section *base, *s, *back;
@@ -201,7 +201,7 @@ TEST_WITH(a_frame_that_was_changed_is_refused, begin, end)
 	assert_true(taken <
 		    100); /* tick, time and place are not hashed, nor are fields of numbers that we do not know */
 	for (size_t len = 0; len < frame.len; len++) {
-		uint8_t *exact = malloc(len + 1); /* of its size: a sanitizer sees what goes beyond */
+		uint8_t *exact = malloc(len + 1); /* of its size: a sanitizer sees an access beyond */
 
 		memcpy(exact, frame.data, len);
 		if (section_decode(exact, len, base, &back) == 0) {
@@ -215,7 +215,7 @@ TEST_WITH(a_frame_that_was_changed_is_refused, begin, end)
 	section_unref(s);
 }
 
-TEST_WITH(rows_and_ids_that_left_must_fit_the_base, begin, end)
+TEST_WITH(changed_and_removed_objects_must_exist_in_the_base, begin, end)
 {
 	struct object_state some[] = { car(2, 0), car(5, 1) };
 	struct section *base = section_of(1, some, 2), *back = NULL;
@@ -258,7 +258,7 @@ TEST_WITH(too_many_rows_are_refused, begin, end)
 	wire_buf_finish(&frame);
 }
 
-TEST_WITH(memory_that_is_not_there_is_said, begin, end)
+TEST_WITH(allocation_failures_are_reported, begin, end)
 {
 	struct section *base, *s, *back;
 	struct wire_buf frame = { 0 }, whole = { 0 };

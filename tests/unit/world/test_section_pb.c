@@ -52,7 +52,7 @@ static void frame_is(const struct section *s, const struct section *base)
 	wire_buf_finish(&frame);
 }
 
-TEST(protobuf_c_reads_the_same)
+TEST(protobuf_c_reads_the_same_section)
 {
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		struct section *base = NULL, *s;

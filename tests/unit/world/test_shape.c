@@ -13,7 +13,7 @@ static const struct sim_world_shape car = { .model = "sedan",
 					    .size = { 4.5, 1.8, 1.45 },
 					    .offset = { 1.4, 0, -0.725 } };
 
-TEST(protobuf_reads_what_is_written)
+TEST(protobuf_reads_written_bodies)
 {
 	uint8_t body[128];
 	int n = sim_world_shape_write(SIM_WORLD_VEHICLE, &car, body, sizeof(body));
@@ -31,7 +31,7 @@ TEST(protobuf_reads_what_is_written)
 	sim__world__vehicle__free_unpacked(v, NULL);
 }
 
-TEST(what_is_written_is_read)
+TEST(written_bodies_read_back)
 {
 	struct sim_world_shape s;
 	uint8_t body[128];
@@ -51,7 +51,7 @@ TEST(what_is_written_is_read)
 	}
 }
 
-TEST(a_body_may_say_more_or_less)
+TEST(a_body_may_have_more_or_fewer_fields)
 {
 	static const int32_t size[] = { 900, 600, 1700, 5 };
 	Sim__World__Person p = SIM__WORLD__PERSON__INIT;
@@ -73,7 +73,7 @@ TEST(a_body_may_say_more_or_less)
 	assert_true(s.size[0] == 0);
 }
 
-TEST(what_cannot_be_is_refused)
+TEST(invalid_shapes_are_refused)
 {
 	struct sim_world_shape s = car;
 	uint8_t body[128];

@@ -138,7 +138,7 @@ static void give(struct host *h)
 	}
 }
 
-/* Until nothing more is said by anybody. */
+/* Until neither side sends anything more. */
 static void turn(void)
 {
 	for (unsigned i = 0; i < N_MAX; i++)
@@ -210,7 +210,7 @@ static uint64_t world_hash(void)
 	return x.hash;
 }
 
-/* ---- what is to be ---- */
+/* ---- objects ---- */
 
 TEST_WITH(hosts_see_each_other, begin, end)
 {
@@ -262,7 +262,7 @@ TEST_WITH(of_two_puts_in_a_tick_the_last_counts, begin, end)
 	assert_int_equal(seen(b, side_id(a->side, 1))->motion.v[MOTION_POSITION], 4000);
 }
 
-TEST_WITH(all_that_is_put_arrives, begin, end)
+TEST_WITH(every_put_object_arrives, begin, end)
 {
 	const struct motion_real m = { .position = { 1, -2, 3.5 },
 				       .rotation = { 0.5, -0.5, 0.5, -0.5 },
@@ -288,7 +288,7 @@ TEST_WITH(all_that_is_put_arrives, begin, end)
 	assert_int_equal(real.time_sim_ns, o.motion.time_sim_ns);
 }
 
-TEST_WITH(a_number_that_is_put_again_is_another_object, begin, end)
+TEST_WITH(a_number_put_again_after_removal_is_another_object, begin, end)
 {
 	struct host *a;
 	uint64_t first;
@@ -305,12 +305,12 @@ TEST_WITH(a_number_that_is_put_again_is_another_object, begin, end)
 	assert_int_equal(side_id(a->side, 3), first + 1);
 	assert_null(seen(a, first));
 	assert_non_null(seen(a, first + 1));
-	assert_int_equal(put(a, first, 3), -EPERM); /* what is gone is not there under its whole id either */
+	assert_int_equal(put(a, first, 3), -EPERM); /* a removed object is not found under its full id either */
 }
 
 /* ---- a connection that is lost ---- */
 
-TEST_WITH(within_the_grace_all_is_as_it_was, begin, end)
+TEST_WITH(a_reconnect_within_the_grace_period_keeps_all_objects, begin, end)
 {
 	struct host *a, *b;
 	uint64_t id;
@@ -344,7 +344,7 @@ TEST_WITH(within_the_grace_all_is_as_it_was, begin, end)
 	assert_int_equal(remotes_hash(side_remotes(b->side)), world_hash());
 }
 
-TEST_WITH(after_the_grace_its_objects_are_made_anew, begin, end)
+TEST_WITH(after_the_grace_period_objects_are_created_again, begin, end)
 {
 	struct host *a, *b;
 	uint64_t id;
@@ -378,7 +378,7 @@ static void forget(struct host *h)
 	assert_int_equal(side_create(&o, &h->side), 0);
 }
 
-TEST_WITH(a_new_process_takes_the_place_of_the_one_before, begin, end)
+TEST_WITH(a_new_process_replaces_its_predecessor, begin, end)
 {
 	struct host *a, *b;
 	uint64_t id;
@@ -409,7 +409,7 @@ TEST_WITH(a_new_process_takes_the_place_of_the_one_before, begin, end)
 	assert_int_equal(remotes_hash(side_remotes(b->side)), world_hash());
 }
 
-TEST_WITH(another_run_of_the_server_is_told_all, begin, end)
+TEST_WITH(another_run_of_the_server_gets_everything_again, begin, end)
 {
 	static const uint8_t body[] = { 0x0a, 1, 'm' };
 	struct side_object o;
@@ -437,9 +437,9 @@ TEST_WITH(another_run_of_the_server_is_told_all, begin, end)
 	assert_int_equal(remotes_hash(side_remotes(b->side)), world_hash());
 }
 
-/* ---- what is said ---- */
+/* ---- data that is sent ---- */
 
-TEST_WITH(a_body_that_is_as_it_was_is_not_said_again, begin, end)
+TEST_WITH(an_unchanged_body_is_not_sent_again, begin, end)
 {
 	uint8_t body[1002] = { 0x0a, 0xe7, 0x07 };
 	struct side_object o;
@@ -472,7 +472,7 @@ TEST_WITH(a_body_that_is_as_it_was_is_not_said_again, begin, end)
 	assert_int_equal(seen(a, side_id(a->side, 0))->body->len, sizeof(body));
 }
 
-TEST_WITH(what_cannot_be_is_refused_with_a_sentence, begin, end)
+TEST_WITH(invalid_calls_are_refused_with_the_reason, begin, end)
 {
 	static uint8_t long_body[32769] = { 0x0a, 0xfd, 0xff, 1 };
 	struct host *a, *b;
@@ -507,7 +507,7 @@ TEST_WITH(what_cannot_be_is_refused_with_a_sentence, begin, end)
 	assert_non_null(seen(b, side_id(a->side, 0)));
 }
 
-TEST_WITH(what_waits_for_a_server_that_does_not_read_is_bounded, begin, end)
+TEST_WITH(output_to_a_server_that_does_not_read_is_bounded, begin, end)
 {
 	uint8_t body[30000] = { 0x0a, 0xac, 0xea, 1 };
 	struct side_object o;
@@ -528,7 +528,7 @@ TEST_WITH(what_waits_for_a_server_that_does_not_read_is_bounded, begin, end)
 	assert_int_equal(put(a, 0, 1), 0);
 }
 
-TEST_WITH(notes_reach_whom_they_are_for, begin, end)
+TEST_WITH(notes_reach_their_receivers, begin, end)
 {
 	struct host *a, *b;
 
@@ -552,7 +552,7 @@ TEST_WITH(notes_reach_whom_they_are_for, begin, end)
 
 /* ---- ownership ---- */
 
-TEST_WITH(an_object_goes_to_who_asked_and_comes_home, begin, end)
+TEST_WITH(an_object_is_given_on_request_and_returned, begin, end)
 {
 	struct host *a, *b;
 	uint64_t id;
@@ -585,7 +585,7 @@ TEST_WITH(an_object_goes_to_who_asked_and_comes_home, begin, end)
 	assert_int_equal(seen(b, id)->motion.v[0], 60000);
 }
 
-TEST_WITH(a_refusal_is_told, begin, end)
+TEST_WITH(a_refused_request_is_answered, begin, end)
 {
 	struct host *a, *b;
 
@@ -603,7 +603,7 @@ TEST_WITH(a_refusal_is_told, begin, end)
 	assert_int_equal(put(b, side_id(a->side, 0), 2), -EPERM);
 }
 
-TEST_WITH(the_number_of_one_that_was_given_away_is_in_use, begin, end)
+TEST_WITH(the_number_of_a_given_away_object_stays_in_use, begin, end)
 {
 	struct host *a, *b;
 	uint64_t id;
@@ -627,7 +627,7 @@ TEST_WITH(the_number_of_one_that_was_given_away_is_in_use, begin, end)
 
 /* ---- interest ---- */
 
-TEST_WITH(where_it_looks_from_is_said_again, begin, end)
+TEST_WITH(the_interest_is_sent_again_after_a_reconnect, begin, end)
 {
 	static const double far[1][3] = { { 100000, 0, 0 } };
 	struct host *a, *b;
@@ -672,7 +672,7 @@ static int feed(struct side *s, const void *data, size_t len)
 	return r;
 }
 
-TEST_WITH(what_is_no_world_is_said, begin, end)
+TEST_WITH(a_server_of_another_protocol_is_reported, begin, end)
 {
 	static const char http[] = "HTTP/1.1 400 Bad Request\r\n\r\n";
 	struct side_options o = { .name = "host", .role = SIDE_OBSERVER, .history = 2 };
@@ -684,7 +684,7 @@ TEST_WITH(what_is_no_world_is_said, begin, end)
 	assert_true(strstr(err_why(), "not a world server") != NULL);
 }
 
-TEST_WITH(a_refusal_ends_it_with_its_sentence, begin, end)
+TEST_WITH(a_refusal_by_the_server_ends_the_host_with_the_reason, begin, end)
 {
 	struct host *a, *b;
 
@@ -704,7 +704,7 @@ TEST_WITH(a_refusal_ends_it_with_its_sentence, begin, end)
 }
 
 /* What a real server sent, with any byte wrong or cut off anywhere: an error or nothing, and never more memory than it has sent. */
-TEST_WITH(no_byte_of_a_server_is_trusted, begin, end)
+TEST_WITH(any_bytes_of_a_server_are_checked, begin, end)
 {
 	static uint8_t sent[65536], wrong[65536];
 	size_t len = 0, n;

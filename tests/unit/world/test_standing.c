@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* standing.h: how often somebody has kept time waiting is kept in mind, longer each time, and for so many. Thread: the test's. */
+/*
+ * standing.h: a record of how often a client has kept time waiting, kept longer each time, and for a bounded number of
+ * clients. Thread: the test's.
+ */
 #include "support/test.h"
 
 #include "tools/world/standing.h"
@@ -16,7 +19,7 @@ static int begin(void **state)
 	return 0;
 }
 
-TEST_WITH(it_is_forgotten_later_each_time, begin, NULL)
+TEST_WITH(slowness_is_remembered_longer_each_time, begin, NULL)
 {
 	static const int64_t kept_s[] = { 20, 40, 80, 160, 320, 640, 1280, 1280 };
 	int64_t now = S;
@@ -43,7 +46,7 @@ TEST_WITH(a_role_takes_longer_to_earn_each_time, begin, NULL)
 	assert_int_equal(standing_earn_dur_ns(UINT32_MAX), 64 * S);
 }
 
-TEST_WITH(of_too_many_the_one_that_is_over_first_goes, begin, NULL)
+TEST_WITH(of_too_many_entries_the_first_to_expire_is_dropped, begin, NULL)
 {
 	uint8_t k[STANDING_KEY] = { 9 };
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store.h: who may say what, when it counts, and that the same statements make the same world. Thread: the test's. */
+/*
+ * store.h: which clients may change which objects, when a change takes effect, and that the same input gives the same
+ * world. Thread: the test's.
+ */
 #include "support/test.h"
 
 #include <errno.h>
@@ -81,7 +84,7 @@ static const struct object_state *seen(const struct snapshot *s, int32_t x, int3
 
 #define ID(connection, number) store_id(connection, number, 0)
 
-TEST_WITH(what_is_said_counts_at_the_next_tick, begin, end)
+TEST_WITH(updates_take_effect_at_the_next_tick, begin, end)
 {
 	const struct object_state *o;
 	struct snapshot *s;
@@ -102,7 +105,7 @@ TEST_WITH(what_is_said_counts_at_the_next_tick, begin, end)
 	assert_int_equal(store_next_sim_ns(st), options.start_sim_ns + STEP);
 }
 
-TEST_WITH(who_is_silent_moves_on, begin, end)
+TEST_WITH(an_object_without_updates_moves_on, begin, end)
 {
 	struct store_update u = at(ID(1, 0), 1, 2);
 	struct snapshot *s;
@@ -117,7 +120,7 @@ TEST_WITH(who_is_silent_moves_on, begin, end)
 	snapshot_destroy(s);
 }
 
-TEST_WITH(the_last_statement_of_several_counts, begin, end)
+TEST_WITH(the_last_of_several_updates_counts, begin, end)
 {
 	struct store_update u = at(ID(1, 0), 1, 2);
 	struct snapshot *s;
@@ -139,7 +142,7 @@ TEST_WITH(the_last_statement_of_several_counts, begin, end)
 	snapshot_destroy(s);
 }
 
-TEST_WITH(a_body_stays_until_another_comes, begin, end)
+TEST_WITH(a_body_stays_until_another_is_sent, begin, end)
 {
 	struct store_update u = at(ID(1, 0), 1, 2);
 	struct snapshot *s;
@@ -160,7 +163,7 @@ TEST_WITH(a_body_stays_until_another_comes, begin, end)
 	snapshot_destroy(s);
 }
 
-TEST_WITH(nobody_speaks_for_others, begin, end)
+TEST_WITH(clients_cannot_change_objects_of_others, begin, end)
 {
 	struct store_counters c;
 
@@ -175,7 +178,7 @@ TEST_WITH(nobody_speaks_for_others, begin, end)
 }
 
 /* Of equal stamps the last counts, also in two ticks. */
-TEST_WITH(what_is_earlier_is_passed_over, begin, end)
+TEST_WITH(updates_with_an_earlier_stamp_are_ignored, begin, end)
 {
 	struct store_update u = at(ID(1, 0), 1, 0);
 	struct store_counters c;
@@ -201,7 +204,7 @@ TEST_WITH(what_is_earlier_is_passed_over, begin, end)
 	assert_int_equal(c.stale, 2);
 }
 
-TEST_WITH(what_is_gone_never_comes_back, begin, end)
+TEST_WITH(a_removed_object_never_returns, begin, end)
 {
 	struct store_counters c;
 	struct snapshot *s;
@@ -231,7 +234,7 @@ TEST_WITH(what_is_gone_never_comes_back, begin, end)
 	assert_int_equal(update(1, store_id(1, 4, 0), 0, 0), -ESTALE);
 }
 
-TEST_WITH(an_object_changes_hands, begin, end)
+TEST_WITH(an_object_can_be_given_to_another_client, begin, end)
 {
 	struct snapshot *s;
 
@@ -259,7 +262,7 @@ TEST_WITH(an_object_changes_hands, begin, end)
 	assert_int_equal(store_owner(st, ID(1, 1)), 2);
 }
 
-TEST_WITH(a_gift_to_who_was_forgotten_stays, begin, end)
+TEST_WITH(a_gift_to_a_forgotten_connection_is_refused, begin, end)
 {
 	assert_int_equal(update(1, ID(1, 0), 0, 0), 0);
 	ticks(1);
@@ -273,7 +276,7 @@ TEST_WITH(a_gift_to_who_was_forgotten_stays, begin, end)
 	assert_true(store_forget_connection(st, 1));
 }
 
-TEST_WITH(nobody_has_more_than_its_share, begin, end)
+TEST_WITH(the_objects_of_a_client_are_limited, begin, end)
 {
 	struct store_counters c;
 
@@ -296,7 +299,7 @@ TEST_WITH(nobody_has_more_than_its_share, begin, end)
 	assert_int_equal(c.full, 3);
 }
 
-TEST_WITH(the_world_has_room_for_so_many, begin, end)
+TEST_WITH(the_objects_of_the_world_are_limited, begin, end)
 {
 	struct store_counters c;
 
@@ -306,12 +309,12 @@ TEST_WITH(the_world_has_room_for_so_many, begin, end)
 	assert_int_equal(store_count(st), 1000);
 	store_counters(st, &c);
 	assert_int_equal(c.full, 11 * 99 - 1000);
-	assert_int_equal(store_owner(st, ID(1, 98)), 1); /* by id, not by who was first */
+	assert_int_equal(store_owner(st, ID(1, 98)), 1); /* by id, not by the order of arrival */
 	assert_int_equal(store_owner(st, ID(11, 98)), 0);
 	assert_int_equal(update(11, store_id(11, 98, 0), 0, 0), -ESTALE);
 }
 
-TEST_WITH(a_cell_is_kept_a_tenth_beyond_its_border, begin, end)
+TEST_WITH(an_object_stays_in_its_cell_a_tenth_beyond_the_border, begin, end)
 {
 	static const struct {
 		double x;
@@ -357,7 +360,7 @@ TEST_WITH(higher_levels_have_the_same_objects, begin, end)
 	snapshot_destroy(s);
 }
 
-TEST_WITH(what_is_no_update_is_refused, begin, end)
+TEST_WITH(invalid_updates_are_refused, begin, end)
 {
 	struct store_update u = at(ID(1, 0), 0, 0);
 	struct store_counters c;
@@ -375,9 +378,9 @@ TEST_WITH(what_is_no_update_is_refused, begin, end)
 	assert_int_equal(c.updates, 0);
 }
 
-/* ---- the same whoever was faster ---- */
+/* ---- independence of the order of arrival ---- */
 
-/* What one connection says between two ticks, in its order. */
+/* One connection's input between two ticks, in its order. */
 static void speak(uint32_t connection, unsigned round, unsigned step)
 {
 	uint32_t number = (round * 7 + step * 3) % 12;
@@ -436,7 +439,7 @@ TEST(any_order_makes_the_same_world)
 		assert_int_equal(run(seed), first);
 }
 
-TEST_WITH(without_memory_nothing_is_lost, begin, end)
+TEST_WITH(an_allocation_failure_loses_nothing, begin, end)
 {
 	struct snapshot *s = NULL;
 	int64_t n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What those who mean harm try with a world, as far as no other test has it: the table is in README.md. Thread: the test's. */
+/* Attacks on a world, as far as no other test has them: the table is in README.md. Thread: the test's. */
 #include "support/test.h"
 
 #include "client.h"
@@ -103,7 +103,7 @@ static size_t answer_to(const void *bytes, size_t len)
 	return n;
 }
 
-TEST_WITH(before_hello_nothing_gets_a_byte, begin, end)
+TEST_WITH(before_hello_the_server_sends_nothing, begin, end)
 {
 	static const uint8_t beyond[] = { 1, 0x10, 0, 0, 32 }, huge[] = { 0xff, 0xff, 0xff, 0xff, 32 }, none[4] = { 0 };
 	uint8_t frame[] = { 3, 0, 0, 0, 0, 0x08, 1 };
@@ -120,8 +120,8 @@ TEST_WITH(before_hello_nothing_gets_a_byte, begin, end)
 	assert_int_equal(answer_to(none, sizeof(none)), 0);
 }
 
-/* A byte now and then gives no more time, nor does it cost more than the frame may. */
-TEST_WITH(half_a_hello_has_no_more_time, begin, end)
+/* A byte now and then extends no deadline, nor does it take more memory than the frame may. */
+TEST_WITH(an_incomplete_hello_gets_no_more_time, begin, end)
 {
 	static const uint8_t head[] = { 0, 0x10, 0, 0, 32 };
 	struct mem_stats m;
@@ -162,7 +162,7 @@ static bool passes(struct client *c, uint32_t len)
 	return !c->bye;
 }
 
-TEST_WITH(frames_are_as_long_as_may_be_and_no_longer, begin, end)
+TEST_WITH(frames_have_a_maximum_length, begin, end)
 {
 	struct client *c = come(0);
 
@@ -172,7 +172,7 @@ TEST_WITH(frames_are_as_long_as_may_be_and_no_longer, begin, end)
 	assert_int_equal(c->reason, SIM__WORLD__BYE__REASON__MALFORMED);
 }
 
-/* ---- what is another's ---- */
+/* ---- other clients' objects ---- */
 
 static void say_of(struct client *c, uint64_t id)
 {
@@ -186,7 +186,7 @@ static void say_of(struct client *c, uint64_t id)
 	client_send(c, 2, &m.base, now);
 }
 
-TEST_WITH(ids_of_others_are_worth_nothing, begin, end)
+TEST_WITH(ids_of_others_cannot_be_used, begin, end)
 {
 	struct client *a = come(0), *b = come(1);
 	Sim__World__Ownership give = SIM__WORLD__OWNERSHIP__INIT;
@@ -198,7 +198,7 @@ TEST_WITH(ids_of_others_are_worth_nothing, begin, end)
 	all_done();
 	say_of(b, ID(a, 0));                       /* it is there */
 	say_of(b, ID(a, 1));                       /* it would be a's */
-	say_of(b, ID(b, 0) + ((uint64_t)7 << 40)); /* a connection that is nobody's */
+	say_of(b, ID(b, 0) + ((uint64_t)7 << 40)); /* a connection that does not exist */
 	gone.id = give.id = note.from = ID(a, 0);
 	give.connection = b->connection;
 	note.number = 1;
@@ -232,8 +232,8 @@ static struct client *come_with(unsigned i, const char *certificate)
 	return c;
 }
 
-/* Who has heard of another's identity has neither its number nor its objects. */
-TEST_WITH(an_identity_is_of_its_certificate, begin, end)
+/* A client that knows another one's identity gets neither its number nor its objects. */
+TEST_WITH(an_identity_belongs_to_its_certificate, begin, end)
 {
 	struct client *alice = come_with(0, "alice"), *mallory;
 	uint32_t number = alice->connection;
@@ -252,8 +252,8 @@ TEST_WITH(an_identity_is_of_its_certificate, begin, end)
 
 /* ---- floods ---- */
 
-/* Of several updates of one object between two ticks the last one counts, and the others take no room. */
-TEST_WITH(a_flood_of_statements_takes_no_room, begin, end)
+/* Of several updates of one object between two ticks the last one counts, and the others take no memory. */
+TEST_WITH(a_flood_of_updates_takes_no_memory, begin, end)
 {
 	struct client *c = come(0);
 	struct mem_stats m;
@@ -275,7 +275,7 @@ TEST_WITH(a_flood_of_statements_takes_no_room, begin, end)
 
 /* ---- slowness ---- */
 
-/* So many steps of an honest client beside what the others do; how many ticks come. */
+/* So many steps of an honest client beside the others; returns the number of ticks. */
 static uint64_t honest(unsigned steps, void (*others)(unsigned step))
 {
 	uint64_t before = info().tick;
@@ -295,11 +295,14 @@ static void nobody(unsigned step)
 }
 
 static struct {
-	unsigned steps; /* that each of them stays for, the last one until it is put out */
+	unsigned steps; /* that each of them stays for, the last one until it is dropped */
 	bool promises;  /* says Done once */
 } stay;
 
-/* Says Hello, and Done once or never, under another name each time, and does so again when it is put out, or goes before that. */
+/*
+ * Sends Hello, and Done once or never, under another name each time, and does so again when it is dropped, or
+ * disconnects before that.
+ */
 static void comes_again(unsigned step)
 {
 	static uint16_t identity = 10;
@@ -343,13 +346,13 @@ static void costs_a_share(bool promises)
 	}
 }
 
-TEST_WITH(who_never_says_done_costs_a_share, begin, end)
+TEST_WITH(a_client_that_never_sends_done_delays_by_a_bounded_share, begin, end)
 {
 	costs_a_share(false);
 }
 
-/* Who comes after them, from wherever, has nothing to earn. */
-TEST_WITH(what_others_did_is_not_a_newcomers, begin, end)
+/* A client that connects after them, from any address, has nothing to earn. */
+TEST_WITH(a_newcomer_does_not_pay_for_others, begin, end)
 {
 	come(0);
 	turn();
@@ -365,13 +368,13 @@ TEST_WITH(what_others_did_is_not_a_newcomers, begin, end)
 	}
 }
 
-TEST_WITH(who_says_done_once_costs_a_share, begin, end)
+TEST_WITH(a_client_that_sends_done_once_delays_by_a_bounded_share, begin, end)
 {
 	costs_a_share(true);
 }
 
-/* It hung for a while, and is back in its role when it has kept pace for a second. */
-TEST_WITH(who_was_slow_earns_its_role_again, begin, end)
+/* The client hung for a while, and gets its role back when it has kept pace for a second. */
+TEST_WITH(a_client_that_was_slow_earns_its_role_again, begin, end)
 {
 	struct client *c;
 	unsigned steps = 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TLS between a server and a client in memory: what is said, by whom, and every way in which it does not come to that. Thread: the test's. */
+/*
+ * TLS between a server and a client in memory: the handshake, the data, and every way in which the handshake fails.
+ * Thread: the test's.
+ */
 #include "support/test.h"
 
 #include <errno.h>
@@ -67,7 +70,10 @@ static void begin_as_usual(void)
 	      &(struct tls_options){ .keys = client_keys, .host = "localhost" });
 }
 
-/* What `from` has to send, at most max bytes, to `to`; what that says is appended to text. Returns how many bytes went. */
+/*
+ * Moves the data that `from` has to send, at most max bytes, to `to`; decrypted text is appended to text. Returns the
+ * number of bytes moved.
+ */
 struct text {
 	uint8_t *at;
 	size_t n, size;
@@ -84,7 +90,7 @@ static size_t carry(struct tls *from, struct tls *to, size_t max, struct text *s
 	n = n < max ? n : max;
 	if (!n)
 		return 0;
-	piece = malloc(n); /* of its size: a sanitizer sees what goes beyond */
+	piece = malloc(n); /* of its size: a sanitizer sees an access beyond */
 	memcpy(piece, data, n);
 	tls_input(to, piece, n);
 	while ((r = tls_read(to, sink, sizeof(sink))) > 0)
@@ -104,7 +110,7 @@ static void settle(size_t max)
 		;
 }
 
-TEST(both_open_and_know_each_other)
+TEST(both_sides_complete_the_handshake_and_know_each_other)
 {
 	struct tls_peer p, q;
 
@@ -145,7 +151,7 @@ TEST(the_fingerprint_is_that_of_the_certificate)
 
 static const char plain[] = "the world is all that is the case";
 
-TEST(what_is_said_arrives)
+TEST(written_data_arrives)
 {
 	uint8_t room[100];
 	struct text said = { room, 0, sizeof(room) };
@@ -168,7 +174,7 @@ TEST(what_is_said_arrives)
 }
 
 /* No tickets: after its handshake a server has nothing to say. */
-TEST(nothing_is_sent_unasked)
+TEST(neither_side_sends_unrequested_records)
 {
 	const void *data;
 
@@ -179,7 +185,7 @@ TEST(nothing_is_sent_unasked)
 	end();
 }
 
-TEST(pieces_of_any_size_do)
+TEST(records_may_arrive_in_pieces_of_any_size)
 {
 	static const size_t sizes[] = { 1, 2, 3, 5, 7, 64, 1000, 4095 };
 
@@ -200,7 +206,7 @@ TEST(pieces_of_any_size_do)
 }
 
 /* 3 MB each way, in pieces of any size, while neither has more than its bound waiting. */
-TEST(much_arrives_both_ways_within_bounds)
+TEST(large_data_passes_both_ways_within_bounds)
 {
 	enum { N = 3000000 };
 	uint8_t *data = malloc(N), *room[2] = { malloc(N), malloc(N) };
@@ -234,7 +240,7 @@ TEST(much_arrives_both_ways_within_bounds)
 	end();
 }
 
-TEST(a_full_one_takes_no_more)
+TEST(a_full_buffer_accepts_no_more)
 {
 	uint8_t *data = calloc(1, 2 * TLS_OUT_MAX);
 	const void *waits;
@@ -265,7 +271,7 @@ static void fails(struct tls *t, const char *why)
 	assert_int_equal(tls_write(t, buf, sizeof(buf)), -EPROTO);
 }
 
-/* by: who finds it wrong. The other one is told why, if why_other is not NULL. */
+/* by: the side that finds the error. The other side gets the reason, if why_other is not NULL. */
 static void differ(const struct tls_options *s, const struct tls_options *c, bool by_server, const char *why,
 		   const char *why_other)
 {
@@ -297,14 +303,14 @@ TEST(an_expired_certificate_is_refused)
 	differ(&s, &later, false, "its certificate has expired", "it has expired");
 }
 
-TEST(an_authority_that_is_not_known_is_refused)
+TEST(an_unknown_authority_is_refused)
 {
 	const struct tls_options s = { .keys = server_keys }, c = { .keys = foreign_keys, .host = "localhost" };
 
 	differ(&s, &c, false, "of an authority that is not in ca.pem", "its ca.pem has another authority");
 }
 
-/* alice of another authority, with the right ca.pem: nobody but the server can tell. */
+/* alice of another authority, with the right ca.pem: only the server can tell. */
 TEST(a_client_of_another_authority_is_refused)
 {
 	char dir[TEST_PATH_MAX], command[800];
@@ -321,7 +327,7 @@ TEST(a_client_of_another_authority_is_refused)
 	tls_keys_destroy(mixed);
 }
 
-TEST(a_server_has_to_be_who_was_dialled)
+TEST(the_server_certificate_must_match_the_dialled_host)
 {
 	static const char *const right[] = { "localhost", "127.0.0.1", "world.example", "192.0.2.7", "2001:db8::7" };
 	static const char *const wrong[] = { "example", "world.example.org", "127.0.0.2", "server", "alice", "::1" };
@@ -342,7 +348,7 @@ TEST(a_server_has_to_be_who_was_dialled)
 }
 
 /* bob's is signed by the same authority: it may not be the server for alice. */
-TEST(a_client_is_no_server)
+TEST(a_client_certificate_is_not_accepted_for_a_server)
 {
 	struct tls_keys *bob;
 
@@ -354,7 +360,7 @@ TEST(a_client_is_no_server)
 	       &(struct tls_options){ .keys = server_keys, .host = "localhost" }, true, "for the other side", NULL);
 }
 
-TEST(who_shows_no_certificate_is_refused_unless_any_may_come)
+TEST(a_client_without_a_certificate_is_refused_unless_allowed)
 {
 	struct tls_options s = { .keys = server_keys }, c = { .keys = no_keys, .host = "localhost" };
 	struct tls_peer p;
@@ -373,7 +379,7 @@ TEST(who_shows_no_certificate_is_refused_unless_any_may_come)
 	assert_string_equal(p.name, "alice");
 	end();
 	c.keys = client_keys;
-	s.wall_ns = in(6 * YEAR_NS); /* what is shown has to be right */
+	s.wall_ns = in(6 * YEAR_NS); /* the shown certificate has to be valid */
 	differ(&s, &c, true, "expired", NULL);
 }
 
@@ -401,7 +407,7 @@ static void is_named(const char *dir_name, const char *subject, const char *why)
 	tls_keys_destroy(k);
 }
 
-TEST(a_certificate_has_one_name_that_can_be_shown)
+TEST(a_certificate_must_have_one_printable_name)
 {
 	static const char why[] = "its certificate has no common name of 1 to 63 printable characters";
 
@@ -429,7 +435,7 @@ static size_t old_hello(uint8_t *to, size_t size)
 	return (size_t)n;
 }
 
-TEST(tls_1_2_is_refused_and_told)
+TEST(tls_1_2_is_refused_with_an_alert)
 {
 	uint8_t hello[4096], buf[16];
 	const void *data;
@@ -522,7 +528,7 @@ static void flip(bool to_server, size_t at, bool open)
 	end();
 }
 
-TEST(a_byte_that_was_changed_is_seen)
+TEST(a_changed_byte_is_detected)
 {
 	for (int to_server = 0; to_server < 2; to_server++) {
 		for (size_t at = 0; at < 60; at++)
@@ -532,7 +538,7 @@ TEST(a_byte_that_was_changed_is_seen)
 	}
 }
 
-TEST(a_changed_record_says_so)
+TEST(a_changed_record_is_reported)
 {
 	uint8_t bytes[200], buf[100];
 	const void *data;
@@ -550,7 +556,7 @@ TEST(a_changed_record_says_so)
 	end();
 }
 
-/* The same record again is not what comes next. */
+/* A repeated record is not the expected next one. */
 TEST(a_replayed_record_is_refused)
 {
 	uint8_t bytes[200], buf[100];
@@ -570,7 +576,7 @@ TEST(a_replayed_record_is_refused)
 	end();
 }
 
-TEST(an_end_is_told)
+TEST(an_orderly_end_is_recognised)
 {
 	char buf[16];
 
@@ -610,7 +616,7 @@ static void does_not_load(const char *name, const char *change, const char *who,
 		fail_msg("%s, not %s", err_why(), why);
 }
 
-TEST(files_that_do_not_fit_are_named)
+TEST(files_that_do_not_belong_together_are_named)
 {
 	does_not_load("k1", "chmod 640 server.key", "server", -EPERM,
 		      "server.key: others can read this key (mode 0640)");
@@ -629,7 +635,7 @@ TEST(files_that_do_not_fit_are_named)
 	does_not_load("k11", "rm server.key && mkdir -m 700 server.key", "server", -EINVAL, "it is no file");
 }
 
-TEST(what_is_missing_is_said)
+TEST(missing_options_are_reported)
 {
 	struct tls *t = NULL;
 

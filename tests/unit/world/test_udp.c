@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Datagrams of sessions: side.h against the server's core over a link that loses, delays, doubles and reorders them by a seed, and that delays what goes by
- * TCP, in virtual time. Thread: the test's.
+ * Datagrams of sessions: side.h against the server's core over a link that loses, delays, duplicates and reorders them
+ * by a seed, and that delays the TCP data, in virtual time. Thread: the test's.
  */
 #include "support/test.h"
 
@@ -52,7 +52,7 @@ struct host {
 	bool without_udp;
 	unsigned ticks, ends, wrong;
 	uint64_t last_tick;
-	uint32_t number; /* what it puts, for bodies */
+	uint32_t number; /* the number in the bodies that it puts */
 };
 
 static struct world *w;
@@ -355,7 +355,7 @@ static void bad_network(double lost, int64_t delay_ms, int64_t jitter_ms)
 	twice = 0.05;
 	udp_delay_ns = delay_ms * MS;
 	udp_jitter_ns = jitter_ms * MS;
-	tcp_delay_ns = (delay_ms + jitter_ms) * MS; /* what is by TCP comes behind what is by UDP */
+	tcp_delay_ns = (delay_ms + jitter_ms) * MS; /* TCP data arrives behind UDP data */
 }
 
 static uint64_t world_tick(void)
@@ -366,7 +366,7 @@ static uint64_t world_tick(void)
 	return i.tick;
 }
 
-TEST(what_is_told_each_tick_goes_by_datagrams)
+TEST(updates_of_each_tick_are_sent_as_datagrams)
 {
 	struct session_info before;
 
@@ -384,7 +384,7 @@ TEST(what_is_told_each_tick_goes_by_datagrams)
 	stop();
 }
 
-TEST(in_step_all_see_the_same_world_over_a_bad_network)
+TEST(in_step_all_hosts_see_the_same_world_over_a_bad_network)
 {
 	static const struct {
 		double loss;
@@ -409,14 +409,14 @@ TEST(in_step_all_see_the_same_world_over_a_bad_network)
 			assert_true(hosts[j].ticks > 20);
 			assert_true(info_of(j).udp);
 		}
-		/* nobody is further behind than what is on its way */
+		/* no host is further behind than the data on its way */
 		assert_true(world_tick() - hosts[0].last_tick <= 1);
 		assert_true(loss == 0 || dropped > 5);
 		stop();
 	}
 }
 
-TEST(with_a_pace_the_newest_tick_counts_and_what_is_seen_is_right)
+TEST(with_a_pace_every_host_sees_correct_ticks_over_a_bad_network)
 {
 	for (uint64_t seed = 1; seed < 6; seed++) {
 		start(1000, seed);
@@ -435,8 +435,8 @@ TEST(with_a_pace_the_newest_tick_counts_and_what_is_seen_is_right)
 	}
 }
 
-/* Each tick loses something, and the host is heard: without a way around it none would be whole. */
-TEST(on_a_very_bad_way_ticks_come_all_the_same)
+/* In each tick a datagram is lost, and the host reports it: without a way around that no tick would be complete. */
+TEST(over_a_very_bad_network_ticks_still_arrive)
 {
 	unsigned before;
 
@@ -454,7 +454,7 @@ TEST(on_a_very_bad_way_ticks_come_all_the_same)
 	stop();
 }
 
-TEST(a_body_that_is_said_once_arrives)
+TEST(a_body_sent_once_arrives)
 {
 	struct remote const *r;
 	uint8_t body[2] = { 0x30, 77 };
@@ -483,7 +483,7 @@ TEST(a_body_that_is_said_once_arrives)
 	stop();
 }
 
-TEST(where_datagrams_do_not_get_through_all_goes_by_tcp)
+TEST(where_datagrams_are_blocked_everything_is_sent_by_tcp)
 {
 	uint64_t before;
 
@@ -510,7 +510,7 @@ TEST(where_datagrams_do_not_get_through_all_goes_by_tcp)
 	stop();
 }
 
-TEST(who_wants_none_has_none)
+TEST(datagrams_can_be_turned_off)
 {
 	start(0, 12);
 	hosts[0].without_udp = true;
@@ -542,7 +542,7 @@ static size_t catch_one(uint8_t data[PACKET_MAX])
 	return 0;
 }
 
-TEST(a_datagram_of_somebody_else_counts_for_nothing)
+TEST(a_forged_datagram_is_ignored)
 {
 	const struct session_address other = address_of(9), own = address_of(0);
 	uint8_t data[PACKET_MAX], forged[PACKET_MAX];
@@ -562,7 +562,7 @@ TEST(a_datagram_of_somebody_else_counts_for_nothing)
 	forged[len - 1] ^= 1;
 	assert_int_equal(world_datagram(w, forged, len, &own, now), -EKEYREJECTED);
 	memcpy(forged, data, len);
-	forged[0] ^= 0x40; /* of nobody */
+	forged[0] ^= 0x40; /* of an unknown sender */
 	assert_int_equal(world_datagram(w, forged, len, &own, now), -ENXIO);
 	assert_int_equal(world_datagram(w, data, 3, &own, now), -ENXIO);
 	assert_int_equal(info_of(0).datagrams_in, before.datagrams_in);
@@ -572,7 +572,7 @@ TEST(a_datagram_of_somebody_else_counts_for_nothing)
 	stop();
 }
 
-TEST(more_datagrams_than_a_clients_share_are_passed_over)
+TEST(datagrams_beyond_a_clients_share_are_ignored)
 {
 	const struct session_address own = address_of(0);
 	unsigned taken = 0;

@@ -25,7 +25,7 @@ static void wheels_of(struct sim_world_part wheels[6])
 	wheels[5].kind = SIM_WORLD_OTHER_PART;
 }
 
-TEST(protobuf_reads_what_is_written)
+TEST(protobuf_reads_written_vehicles)
 {
 	struct sim_world_part wheels[6];
 	Sim__World__Vehicle *v;
@@ -52,7 +52,7 @@ TEST(protobuf_reads_what_is_written)
 	sim__world__vehicle__free_unpacked(v, NULL);
 }
 
-TEST(what_is_written_is_read)
+TEST(written_vehicles_read_back)
 {
 	struct sim_world_part wheels[6], got[6];
 	struct sim_world_vehicle v;
@@ -78,7 +78,7 @@ TEST(what_is_written_is_read)
 	assert_int_equal(v.n_parts, 0);
 }
 
-TEST(as_many_parts_as_there_may_be)
+TEST(the_maximum_number_of_parts_fits)
 {
 	static struct sim_world_part parts[SIM_WORLD_PARTS_MAX + 1], got[SIM_WORLD_PARTS_MAX];
 	struct sim_world_vehicle v = { .n_parts = SIM_WORLD_PARTS_MAX };
@@ -108,7 +108,7 @@ TEST(as_many_parts_as_there_may_be)
 	assert_int_equal(sim_world_vehicle_write(&v, NULL, body, sizeof(body)), -EINVAL);
 }
 
-TEST(lists_that_do_not_agree_are_refused)
+TEST(lists_of_different_length_are_refused)
 {
 	static const int32_t positions[] = { 1, 2, 3, 4 };
 	static const uint32_t kinds[] = { 0, 1 };
@@ -132,7 +132,7 @@ TEST(lists_that_do_not_agree_are_refused)
 }
 
 /* Any byte wrong, cut off anywhere: an answer, and nothing beyond the room. */
-TEST(no_byte_is_trusted)
+TEST(any_bytes_are_checked)
 {
 	struct sim_world_part wheels[6], got[3];
 	uint8_t body[1024], wrong[1024];

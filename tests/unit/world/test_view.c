@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view.h: which cells a client is sent, and against which tick; and that what it is sent is the world it sees. Thread: the test's. */
+/*
+ * view.h: which cells a client is sent, and against which base tick; and that the client sees the same world. Thread:
+ * the test's.
+ */
 #include "support/test.h"
 
 #include <errno.h>
@@ -76,7 +79,7 @@ static void step_is(struct view *v, const struct snapshot *s, double x, uint32_t
 }
 
 /* One cell at 0 to 100 m; a centre comes from 400 m on the right. */
-TEST_WITH(cells_come_within_the_radius_and_leave_a_tenth_beyond, begin, end)
+TEST_WITH(cells_enter_within_the_radius_and_leave_a_tenth_beyond, begin, end)
 {
 	struct view v = view_of(200000, 0);
 	static const struct {
@@ -117,7 +120,7 @@ TEST_WITH(an_empty_cell_leaves, begin, end)
 	view_finish(&v);
 }
 
-TEST_WITH(bases_are_what_was_sent, begin, end)
+TEST_WITH(bases_are_the_sections_sent_before, begin, end)
 {
 	struct view v = view_of(VIEW_ALL, 0);
 	struct view_step step;
@@ -145,7 +148,7 @@ TEST_WITH(bases_are_what_was_sent, begin, end)
 	view_finish(&v);
 }
 
-TEST_WITH(without_memory_the_view_stays, begin, end)
+TEST_WITH(an_allocation_failure_keeps_the_view, begin, end)
 {
 	struct view v = view_of(VIEW_ALL, 0);
 	struct view_step step;
@@ -275,7 +278,7 @@ static void a_client_follows(uint64_t seed, uint32_t level)
 	view_finish(&c.v);
 }
 
-TEST_WITH(what_is_sent_is_the_world, begin, end)
+TEST_WITH(sent_frames_reproduce_the_world, begin, end)
 {
 	a_client_follows(1, 0);
 	a_client_follows(2, 1);

@@ -110,7 +110,7 @@ static struct world_info info(void)
 
 #define ID(c, number) ((uint64_t)(c)->connection << 40 | (uint64_t)(number) << 16)
 
-TEST_WITH(everybody_sees_everybody, begin, end)
+TEST_WITH(every_client_sees_all_objects, begin, end)
 {
 	for (unsigned i = 0; i < 5; i++)
 		assert_true(come(i, SIM__WORLD__ROLE__REGULATING)->welcome);
@@ -131,7 +131,7 @@ TEST_WITH(everybody_sees_everybody, begin, end)
 	assert_int_equal(client_find(&clients[0], ID(&clients[4], 0))->motion.v[0], 140000);
 }
 
-TEST_WITH(time_stands_without_anybody_who_regulates, begin, end)
+TEST_WITH(without_a_regulating_client_time_stands_still, begin, end)
 {
 	struct client *c = come(0, SIM__WORLD__ROLE__CONSTRAINED);
 
@@ -147,7 +147,7 @@ TEST_WITH(time_stands_without_anybody_who_regulates, begin, end)
 	assert_int_equal(c->tick, 2);
 }
 
-TEST_WITH(who_comes_late_sees_the_same, begin, end)
+TEST_WITH(a_late_client_sees_the_same_world, begin, end)
 {
 	struct client *a = come(0, SIM__WORLD__ROLE__REGULATING), *b;
 
@@ -165,7 +165,7 @@ TEST_WITH(who_comes_late_sees_the_same, begin, end)
 	assert_int_equal(client_count(b), 10);
 }
 
-TEST_WITH(who_leaves_takes_its_objects_along, begin, end)
+TEST_WITH(a_client_that_leaves_takes_its_objects_along, begin, end)
 {
 	struct client *a = come(0, SIM__WORLD__ROLE__REGULATING), *b = come(1, SIM__WORLD__ROLE__REGULATING);
 	const uint64_t id = ID(b, 7);
@@ -186,7 +186,7 @@ TEST_WITH(who_leaves_takes_its_objects_along, begin, end)
 	assert_int_equal(info().sessions, 1);
 }
 
-TEST_WITH(who_is_lost_comes_back_to_its_objects, begin, end)
+TEST_WITH(a_lost_client_returns_to_its_objects, begin, end)
 {
 	struct client *a = come(0, SIM__WORLD__ROLE__REGULATING), *b = come(1, SIM__WORLD__ROLE__REGULATING);
 	const uint32_t number = b->connection;
@@ -219,7 +219,7 @@ TEST_WITH(who_is_lost_comes_back_to_its_objects, begin, end)
 	assert_true(come(2, SIM__WORLD__ROLE__OBSERVER)->connection > number);
 }
 
-TEST_WITH(an_identity_that_comes_again_replaces_itself, begin, end)
+TEST_WITH(a_second_connection_with_an_identity_replaces_the_first, begin, end)
 {
 	struct client *a = come(0, SIM__WORLD__ROLE__REGULATING), *b;
 
@@ -235,7 +235,7 @@ TEST_WITH(an_identity_that_comes_again_replaces_itself, begin, end)
 	assert_int_equal(client_count(b), 1);
 }
 
-TEST_WITH(who_is_stopped_is_slowed_out_and_comes_back, begin, end)
+TEST_WITH(a_stopped_client_is_demoted_and_removed_and_returns, begin, end)
 {
 	struct client *a = come(0, SIM__WORLD__ROLE__REGULATING), *b = come(1, SIM__WORLD__ROLE__REGULATING);
 	uint64_t stood;
@@ -271,7 +271,7 @@ TEST_WITH(who_is_stopped_is_slowed_out_and_comes_back, begin, end)
 	assert_int_equal(client_count(b), 1);
 }
 
-TEST_WITH(an_object_changes_hands, begin, end)
+TEST_WITH(an_object_can_be_given_to_another_client, begin, end)
 {
 	struct client *a = come(0, SIM__WORLD__ROLE__REGULATING), *b = come(1, SIM__WORLD__ROLE__REGULATING);
 	Sim__World__Ownership m = SIM__WORLD__OWNERSHIP__INIT;
@@ -302,7 +302,7 @@ TEST_WITH(an_object_changes_hands, begin, end)
 	assert_true(b->ownership.code == 39 && b->ownership.refused);
 }
 
-TEST_WITH(messages_come_once_and_to_whom_they_are_for, begin, end)
+TEST_WITH(messages_arrive_once_and_at_their_receivers, begin, end)
 {
 	struct client *a = come(0, SIM__WORLD__ROLE__REGULATING), *b = come(1, SIM__WORLD__ROLE__REGULATING),
 		      *far = come_as(2, &(struct client_options){
@@ -345,7 +345,7 @@ TEST_WITH(messages_come_once_and_to_whom_they_are_for, begin, end)
 	assert_int_equal(info().notes_lost, 1 + 1 + 103);
 }
 
-TEST_WITH(interest_is_what_is_near, begin, end)
+TEST_WITH(a_client_sees_the_objects_in_its_radius, begin, end)
 {
 	struct client *a = come_as(0, &(struct client_options){ .role = SIM__WORLD__ROLE__REGULATING,
 								.identity = 1,
@@ -431,7 +431,7 @@ static void left(const struct client *c, const char *why)
 	assert_int_equal(lines(WORLD_LEFT, c, ""), 1);
 }
 
-TEST_WITH(each_join_leave_and_demotion_is_a_line, begin, end)
+TEST_WITH(each_join_leave_and_demotion_is_logged, begin, end)
 {
 	Sim__World__Bye bye = SIM__WORLD__BYE__INIT;
 	struct client before, *again;
@@ -468,7 +468,7 @@ TEST_WITH(each_join_leave_and_demotion_is_a_line, begin, end)
 
 /* ---- those who mean harm ---- */
 
-TEST_WITH(noise_gets_nothing_and_hurts_nobody, begin, end)
+TEST_WITH(noise_is_ignored_and_does_no_harm, begin, end)
 {
 	struct client *a = come(0, SIM__WORLD__ROLE__REGULATING);
 	struct rnd r;
@@ -496,7 +496,7 @@ TEST_WITH(noise_gets_nothing_and_hurts_nobody, begin, end)
 	assert_int_equal(info().sessions, 1);
 }
 
-TEST_WITH(what_a_member_sends_malformed_ends_it_alone, begin, end)
+TEST_WITH(a_malformed_message_ends_only_its_sender, begin, end)
 {
 	static const struct {
 		const char *bytes;
@@ -510,7 +510,7 @@ TEST_WITH(what_a_member_sends_malformed_ends_it_alone, begin, end)
 		BYTES("\x03\0\0\0\x23\x08\x63"),                                     /* of tick 99 */
 		BYTES("\x02\0\0\0\x02\x0b"),                                         /* an object with a group */
 		BYTES("\x01\0\0\0\x02"),                                             /* without an id */
-		BYTES("\x04\0\0\0\x02\x3a\x01\x08"),                                 /* whose body is none */
+		BYTES("\x04\0\0\0\x02\x3a\x01\x08"),                                 /* whose body is invalid */
 		BYTES("\x0f\0\0\0\x02\x08\x01\x1a\x09\x09\0\0\0\0\0\0\xf0\x7f\x10"), /* at infinity */
 		BYTES("\x0a\0\0\0\x2a\x11\0\0\0\0\0\0\xf8\x7f"),                     /* interest of not-a-number */
 	};
@@ -527,7 +527,7 @@ TEST_WITH(what_a_member_sends_malformed_ends_it_alone, begin, end)
 	assert_int_equal(info().sessions, 0);
 }
 
-TEST_WITH(what_hello_must_not_say, begin, end)
+TEST_WITH(an_invalid_hello_is_refused, begin, end)
 {
 	static const struct client_options bad[] = { { .name = "\n" },       { .name = "" }, { .role = 9 },
 						     { .lookahead_ns = -1 }, { .level = 5 }, { .radius = -1 },
@@ -550,7 +550,7 @@ TEST_WITH(what_hello_must_not_say, begin, end)
 	assert_null(strstr(events, "secret"));
 }
 
-TEST_WITH(who_says_nothing_is_sent_away, begin, end)
+TEST_WITH(a_silent_connection_is_closed, begin, end)
 {
 	struct session *s;
 	const void *out;
@@ -563,7 +563,7 @@ TEST_WITH(who_says_nothing_is_sent_away, begin, end)
 	session_close(s, now);
 }
 
-TEST_WITH(there_is_room_for_so_many, begin, end)
+TEST_WITH(the_number_of_clients_is_limited, begin, end)
 {
 	struct session *s;
 
@@ -581,7 +581,7 @@ TEST_WITH(there_is_room_for_so_many, begin, end)
 		}
 }
 
-TEST_WITH(who_does_not_read_is_sent_no_ticks_and_then_away, begin, end)
+TEST_WITH(a_client_that_does_not_read_gets_no_ticks_and_is_then_removed, begin, end)
 {
 	struct world_options o = usual;
 	struct client *a, *b;
@@ -611,7 +611,7 @@ TEST_WITH(who_does_not_read_is_sent_no_ticks_and_then_away, begin, end)
 	client_done(a, now);
 	turn();
 	assert_int_equal(client_hash(b),
-			 info().hash); /* it has what is newest at once, against a tick of long ago or none */
+			 info().hash); /* it has the newest state at once, against a tick of long ago or none */
 	session_info(b->s, &si);
 	assert_int_equal(si.ticks, seen + 1);
 	for (unsigned t = 0; t < 1100; t++, now += 10 * MS) {
@@ -668,8 +668,8 @@ static void act(unsigned i, struct rnd *r)
 		client_done(c, now);
 }
 
-/* Whatever they do: a client that has taken a tick to its end has the world of that tick. */
-TEST(any_crowd_has_one_world)
+/* Whatever the clients do: one that has received a tick completely has the world of that tick. */
+TEST(a_random_crowd_sees_one_world)
 {
 	for (uint64_t seed = 1; seed <= 60; seed++) {
 		struct world_options o = usual;
