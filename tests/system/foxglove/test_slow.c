@@ -76,6 +76,38 @@ TEST(a_client_that_stands_still_costs_a_bounded_amount)
 	free(s);
 }
 
+/* What is latched may be the last message: who was too slow for it gets it afterwards. */
+TEST(what_is_latched_is_not_lost)
+{
+	struct sim_slot *big = host_image(3200, 3495),
+			*s = host_image(100, 100); /* both are more than 32 MiB, by 28 KB */
+	struct sim_bridge_topic *image, *map;
+	struct watcher *p;
+
+	if (!watcher_possible())
+		return;
+	line_up(plain);
+	image = host_open(&line_host, line_bridge, "camera", &sim_Image_type, "{}");
+	map = host_open(&line_host, line_bridge, "map", &sim_Image_type, "{\"foxglove\":{\"latch\":true}}");
+	p = line_client("");
+	watcher_say(p, "watch /camera");
+	watcher_say(p, "watch /map");
+	watcher_sync(p);
+	watcher_say(p, "stall");
+	watcher_hears(p, "stalled");
+	assert_int_equal(host_publish(&line_host, line_bridge, image, big), 0);
+	assert_int_equal(host_publish(&line_host, line_bridge, map, s), 0);
+	watcher_say(p, "resume");
+	watcher_hears(p, "message /camera ");
+	watcher_hears(p, "message /map ");
+	watcher_end(p);
+	line_host.ops->close(line_bridge, map);
+	line_host.ops->close(line_bridge, image);
+	line_down();
+	free(s);
+	free(big);
+}
+
 /* Small ones wait in their order, up to `queue`. */
 TEST(small_messages_wait_in_their_order)
 {

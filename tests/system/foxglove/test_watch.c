@@ -128,6 +128,36 @@ TEST(fixed_frames_are_kept_for_late_clients)
 	free(other);
 }
 
+/* What each sensor says again each second is sent once, to whoever comes when ever. */
+TEST(fixed_frames_are_sent_once)
+{
+	struct sim_slot *s[] = { a_frame("lidar"), a_frame("camera"), a_frame("radar") };
+	struct sim_bridge_topic *t;
+	struct watcher *p;
+
+	if (!watcher_possible())
+		return;
+	line_up(plain);
+	t = host_open(&line_host, line_bridge, "tf_static", &sim_Transforms_type, "{}");
+	assert_int_equal(host_publish(&line_host, line_bridge, t, s[0]), 0);
+	p = line_client("");
+	watcher_say(p, "watch /tf_static");
+	watcher_hears_of(p, "message /tf_static " STAMP, "\"child_frame_id\":\"lidar\"");
+	for (int i = 1; i < 3; i++) {
+		for (int n = 0; n < 5; n++)
+			assert_int_equal(host_publish(&line_host, line_bridge, t, s[0]), 0);
+		assert_int_equal(host_publish(&line_host, line_bridge, t, s[i]), 0);
+		watcher_hears(p, "message /tf_static " STAMP); /* the next that comes at all */
+		assert_non_null(
+			strstr(p->line, i == 1 ? "\"child_frame_id\":\"camera\"" : "\"child_frame_id\":\"radar\""));
+	}
+	watcher_end(p);
+	line_host.ops->close(line_bridge, t);
+	line_down();
+	for (int i = 0; i < 3; i++)
+		free(s[i]);
+}
+
 /* Objects as they are mapped, and as markers, unless the rig does not want these. */
 TEST(objects_can_be_drawn)
 {

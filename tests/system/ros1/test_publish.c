@@ -234,6 +234,91 @@ TEST_WITH(a_latched_message_reaches_a_late_subscriber, setup, teardown)
 	down();
 }
 
+/* A sensor that says each second where it is. */
+static void repeat_frame(struct sim_bridge_topic *t, const char *child)
+{
+	struct sim_slot *s = host_slot(512, "");
+	struct sim_builder builder;
+	struct sim_Transform *f;
+
+	assert_non_null(sim_Transforms_init(sim_slot_body_mut(s), s->body_size, &builder));
+	f = sim_Transforms_transforms_alloc(&builder, 1);
+	assert_int_equal(sim_Transform_parent_frame_set_in(&builder, f, "base_link"), 0);
+	assert_int_equal(sim_Transform_child_frame_set_in(&builder, f, child), 0);
+	s->body_size = sim_builder_size(&builder);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(host_publish(&h, b, t, s), 0);
+	free(s);
+}
+
+static uint32_t frames_heard(int fd)
+{
+	uint32_t len, n;
+	uint8_t *m = fake_message(fd, &len);
+
+	assert_non_null(m);
+	n = fake_u32(m);
+	free(m);
+	return n;
+}
+
+/* Whoever comes, when ever, gets them once: of all channels that are this topic. */
+TEST_WITH(fixed_frames_are_sent_once, setup, teardown)
+{
+	struct sim_bridge_topic *t, *u;
+	unsigned port;
+	int early, late;
+
+	up(no_options);
+	port = open_topic("/tf_static", &sim_Transforms_type, "{}", &t);
+	u = host_open(&h, b, "/other", &sim_Transforms_type, "{\"ros1\":{\"topic\":\"/tf_static\"}}");
+	early = subscriber(port, "/tf_static", "*", "*", 0);
+	assert_string_equal(fake_field(early, "latching"), "1");
+	repeat_frame(t, "one");
+	repeat_frame(t, "two");
+	assert_int_equal(frames_heard(early), 1);
+	assert_int_equal(frames_heard(early), 2);
+	late = subscriber(port, "/tf_static", "*", "*", 0);
+	assert_string_equal(fake_field(late, "latching"), "1");
+	repeat_frame(t, "one");
+	repeat_frame(u, "three");
+	repeat_frame(u, "four");
+	assert_int_equal(frames_heard(late), 2);
+	for (uint32_t n = 3; n <= 4; n++) {
+		assert_int_equal(frames_heard(early), n);
+		assert_int_equal(frames_heard(late), n);
+	}
+	close(late);
+	late = subscriber(port, "/tf_static", "*", "*", 0);
+	assert_string_equal(fake_field(late, "latching"), "1");
+	assert_int_equal(frames_heard(late), 4);
+	close(late);
+	close(early);
+	h.ops->close(b, t);
+	h.ops->close(b, u);
+	down();
+}
+
+/* Where the rig does not want them latched, each message goes. */
+TEST_WITH(fixed_frames_are_repeated_without_a_latch, setup, teardown)
+{
+	struct sim_bridge_topic *t;
+	unsigned port;
+	int fd;
+
+	up(no_options);
+	port = open_topic("/tf_static", &sim_Transforms_type, "{\"ros1\":{\"latch\":false}}", &t);
+	repeat_frame(t, "one");
+	fd = subscriber(port, "/tf_static", "*", "*", 0);
+	assert_string_equal(fake_field(fd, "latching"), "0");
+	repeat_frame(t, "one");
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(frames_heard(fd), 1);
+	close(fd);
+	h.ops->close(b, t);
+	down();
+}
+
 /* Two channels, or one as two topics of the same name, are one publication. */
 TEST_WITH(channels_with_one_topic_name_are_one_publication, setup, teardown)
 {

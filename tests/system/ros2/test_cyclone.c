@@ -630,6 +630,105 @@ TEST(fixed_frames_are_kept_for_later)
 	ops->destroy(b);
 }
 
+/* tf2's listener, from `go` on: of each message that comes, how many frames it has. Ends with the one of four. */
+static pid_t start_counter(int go, int out)
+{
+	pid_t pid = fork();
+	dds_entity_t p, reader;
+	struct typed *t;
+	uint8_t n = 0;
+	void *sample;
+	json_t *got;
+
+	if (pid)
+		return pid;
+	EXPECT(read(go, &n, 1) == 1);
+	n = 0;
+	p = reader_participant();
+	t = typed_new(ros_type_find(ros2_types, "tf2_msgs/TFMessage"));
+	EXPECT(p > 0 && t);
+	reader = reader_of_all(p, typed_descriptor(t), "rt/tf_static");
+	sample = typed_sample(t);
+	while (n != 4) {
+		EXPECT(reader_take(reader, sample) == 0);
+		got = typed_tree(t, sample);
+		n = (uint8_t)json_array_size(json_object_get(got, "transforms"));
+		json_decref(got);
+		EXPECT(write(out, &n, 1) == 1);
+	}
+	_exit(0);
+}
+
+static unsigned frames_heard(int fd)
+{
+	uint8_t n = 0;
+
+	assert_int_equal(read(fd, &n, 1), 1);
+	return n;
+}
+
+/* A sensor that says each second where it is, as all do, so that a bridge that is started again learns it. */
+static void repeat_frame(const struct sim_bridge_ops *ops, struct sim_bridge *b, struct sim_bridge_topic *t,
+			 const char *child)
+{
+	for (int i = 0; i < 20; i++)
+		send_frame(ops, b, t, child, 1);
+}
+
+/* Whoever comes, when ever, gets them once; also from a bridge that was started again. */
+TEST(fixed_frames_are_sent_once)
+{
+	static const char *const names[] = { "one", "two", "three", "four" };
+	struct fake f = { .distro = "humble" };
+	struct sim_bridge_host host = host_of(&f);
+	struct sim_bridge_channel ch = { .name = "/tf_static", .type = &sim_Transforms_type, .options = "{}" };
+	const struct sim_bridge_ops *ops;
+	struct sim_bridge_topic *t = NULL;
+	struct sim_bridge *b = NULL;
+	int go[2], begin[2], early[2], late[2], status = -1;
+	pid_t peer[2];
+
+	assert_int_equal(pipe(early), 0);
+	assert_int_equal(pipe(late), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(pipe(go), 0);
+		peer[i] = start_counter(go[0], i ? late[1] : early[1]);
+		begin[i] = go[1];
+	}
+	assert_int_equal(write(begin[0], "", 1), 1);
+	ops = load();
+	assert_int_equal(ops->create(&host, &b), 0);
+	assert_int_equal(ops->open(b, &ch, &t), 0);
+	repeat_frame(ops, b, t, "one");
+	assert_int_equal(frames_heard(early[0]), 1); /* from here on it gets all that is sent */
+	repeat_frame(ops, b, t, "one");
+	send_frame(ops, b, t, "two", 1);
+	repeat_frame(ops, b, t, "one");
+	assert_int_equal(frames_heard(early[0]), 2);
+	assert_int_equal(write(begin[1], "", 1), 1);
+	assert_int_equal(frames_heard(late[0]), 2);
+	repeat_frame(ops, b, t, "one");
+	repeat_frame(ops, b, t, "two");
+	send_frame(ops, b, t, "three", 1);
+	assert_int_equal(frames_heard(early[0]), 3);
+	assert_int_equal(frames_heard(late[0]), 3);
+	ops->close(b, t);
+	ops->destroy(b);
+	assert_int_equal(ops->create(&host, &b), 0); /* the bridge is started again: they are there again, once */
+	assert_int_equal(ops->open(b, &ch, &t), 0);
+	for (unsigned n = 1; n <= 4; n++) {
+		repeat_frame(ops, b, t, names[n - 1]);
+		assert_int_equal(frames_heard(early[0]), n);
+		assert_int_equal(frames_heard(late[0]), n);
+	}
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(waitpid(peer[i], &status, 0), peer[i]);
+		assert_int_equal(status, 0);
+	}
+	ops->close(b, t);
+	ops->destroy(b);
+}
+
 TEST(nothing_is_converted_when_nobody_listens)
 {
 	struct fake f = { .distro = "iron" };

@@ -9,6 +9,7 @@
 #include <sim/msg/Clock.h>
 #include <sim/msg/GpsOdometry.h>
 #include <sim/msg/Imu.h>
+#include <sim/msg/Transforms.h>
 #include <sim/srv/SetBool.h>
 
 #include "line.h"
@@ -76,6 +77,52 @@ TEST(ros_2_messages_have_their_form)
 TEST(ros_1_messages_have_their_form)
 {
 	flavour("ros", "sensor_msgs/Imu", "std_srvs/SetBool", IMU(HEADER_1, "0.1"));
+}
+
+/* ---- fixed frames ---- */
+
+static void repeat_frame(struct sim_bridge_topic *t, const char *child)
+{
+	struct sim_slot *s = host_slot(512, "base");
+	struct sim_builder b;
+	struct sim_Transform *f;
+
+	assert_non_null(sim_Transforms_init(sim_slot_body_mut(s), s->body_size, &b));
+	f = sim_Transforms_transforms_alloc(&b, 1);
+	assert_int_equal(sim_Transform_parent_frame_set_in(&b, f, "base_link"), 0);
+	assert_int_equal(sim_Transform_child_frame_set_in(&b, f, child), 0);
+	s->body_size = sim_builder_size(&b);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(host_publish(&line_host, line_bridge, t, s), 0);
+	free(s);
+}
+
+static bool last_says(const char *part)
+{
+	char *text = rosbridge_server_last_text(line_server, "publish", "/tf_static");
+	bool says = text && strstr(text, part);
+
+	free(text);
+	return says;
+}
+
+/* The server keeps the last message for those who come later, so what says nothing new is not sent. */
+TEST(fixed_frames_are_sent_once)
+{
+	static const char *const options[] = { NULL };
+	struct sim_bridge_topic *t;
+
+	line_up(options, NULL);
+	t = host_open(&line_host, line_bridge, "/tf_static", &sim_Transforms_type, "{}");
+	repeat_frame(t, "lidar");
+	repeat_frame(t, "camera");
+	repeat_frame(t, "lidar");
+	repeat_frame(t, "radar");
+	AWAIT(rosbridge_server_count(line_server, "publish", "/tf_static") > 0 && last_says("\"radar\""));
+	assert_true(last_says("\"lidar\"") && last_says("\"camera\""));
+	assert_int_equal(rosbridge_server_count(line_server, "publish", "/tf_static"), 3);
+	line_host.ops->close(line_bridge, t);
+	line_down();
 }
 
 /* ---- SVL Simulator's mistakes ---- */

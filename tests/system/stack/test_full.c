@@ -177,7 +177,7 @@ static dds_entity_t read_first_word(dds_entity_t dp, const char *topic, const ch
 					   .m_ops = word_ops,
 					   .m_meta = "" };
 
-	return reader_open(dp, &d, topic, false);
+	return reader_open(dp, &d, topic, strcmp(topic, "rt/tf_static") == 0); /* that is sent once, and kept */
 }
 
 static int listen_in_ros(struct peer *p)

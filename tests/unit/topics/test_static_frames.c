@@ -46,7 +46,39 @@ TEST(each_message_has_all_frames_so_far)
 	assert_int_equal(n, 2);
 	assert_string_equal(sim_Transform_child_frame_in(in.body, in.size, &f[0]), "left");
 	assert_true(f[0].translation.x == 2 && f[1].translation.x == 1);
-	static_frames_destroy(t);
+	static_frames_unref(t);
+}
+
+static uint64_t version_after(struct static_frames *t, const char *parent, const char *child, double x)
+{
+	struct map_message in = message(parent, child, x);
+	uint64_t version;
+
+	assert_int_equal(static_frames_lock_and_add(t, &in), 0);
+	version = static_frames_version(t);
+	static_frames_unlock(t);
+	return version;
+}
+
+/* By it a topic that keeps its last message knows that a repeated one says nothing new. */
+TEST(what_changes_nothing_is_no_new_version)
+{
+	struct static_frames *t;
+
+	assert_int_equal(static_frames_create(&t), 0);
+	assert_int_equal(static_frames_version(t), 0);
+	assert_int_equal(version_after(t, "base", "left", 1), 1);
+	assert_int_equal(version_after(t, "base", "left", 1), 1);
+	assert_int_equal(version_after(t, "base", "right", 1), 2);
+	assert_int_equal(version_after(t, "base", "left", 1), 2);
+	assert_int_equal(version_after(t, "base", "left", 2), 3);
+	assert_int_equal(version_after(t, "roof", "left", 2), 4);
+	assert_int_equal(version_after(t, "", "", 0), 5);
+	assert_int_equal(version_after(t, "", "", 0), 5);
+	assert_ptr_equal(static_frames_ref(t), t);
+	static_frames_unref(t);
+	assert_int_equal(version_after(t, "roof", "left", 2), 5);
+	static_frames_unref(t);
 }
 
 static _Atomic bool stop;
@@ -81,5 +113,5 @@ TEST(a_frame_name_that_grows_while_it_is_read_does_no_harm)
 	}
 	stop = true;
 	pthread_join(thread, NULL);
-	static_frames_destroy(t);
+	static_frames_unref(t);
 }

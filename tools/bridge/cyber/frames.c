@@ -64,7 +64,7 @@ void cyber_frames_finish(struct sim_bridge *b)
 
 	while ((f = b->frames)) {
 		b->frames = f->next;
-		static_frames_destroy(f->all);
+		static_frames_unref(f->all);
 		pthread_mutex_destroy(&f->lock);
 		free(f->bytes);
 		free(f);

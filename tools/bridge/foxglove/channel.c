@@ -174,6 +174,7 @@ static int open_out(struct sim_bridge *b, struct foxglove_topic *t, const struct
 	char name[TOPIC_NAME_MAX + 8];
 	int r = find_definition(t, w);
 
+	t->out.keeps = latch;
 	if (r < 0 || t->defined)
 		return r < 0 ? r : open_defined(b, t, latch);
 	snprintf(name, sizeof(name), "%.*s/%s%s", (int)(slash ? slash - type->name : 0), type->name, type->kind,

@@ -63,6 +63,7 @@ struct subscription {
 	struct item *first, *last; /* its queued messages */
 	unsigned n;
 	uint64_t dropped, told;
+	bool missed; /* the last message, of a channel that is latched */
 };
 
 struct item { /* queued for a client */
@@ -103,6 +104,7 @@ struct client {
 	struct item *first, *last;
 	size_t bytes; /* of queued items and the one being sent */
 	bool parameters, graph, graph_new;
+	bool missed;       /* one of its subscriptions has */
 	bool slow;         /* it has held a slot for too long since its queue was last empty */
 	_Atomic bool over; /* it does not read its answers: disconnect */
 	/* used by the server thread only */

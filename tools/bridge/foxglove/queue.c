@@ -100,10 +100,27 @@ void client_done(struct client *c, struct item *i, struct job **done)
 	put_item(c->bridge, i);
 }
 
+/* What a latched channel has sent while too much waited: it stands, and may be the last one. */
+static void queue_missed(struct client *c)
+{
+	struct job *none = NULL; /* what is latched is a copy */
+
+	c->missed = false;
+	for (struct subscription *s = c->subscriptions; s; s = s->next_of_client) {
+		struct channel *ch = s->channel;
+
+		if (s->missed && ch->latched)
+			client_queue(s, ch->latched, ch->latched_sim_ns, &none);
+	}
+}
+
 struct item *client_take(struct client *c)
 {
-	struct item *i = c->first;
+	struct item *i;
 
+	if (!c->first && c->missed)
+		queue_missed(c);
+	i = c->first;
 	if (!i) {
 		c->slow = false;
 		return NULL;
@@ -140,7 +157,9 @@ void client_queue(struct subscription *s, struct message *m, int64_t log_sim_ns,
 
 	client_make_room(s, m, done);
 	i = c->bytes && c->bytes + m->total > FOXGLOVE_HELD_MAX ? NULL : get_item(c->bridge);
+	s->missed = !i && s->channel->latch;
 	if (!i) {
+		c->missed |= s->missed;
 		s->dropped++;
 		return;
 	}

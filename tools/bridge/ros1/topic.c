@@ -36,6 +36,7 @@ static int open_publication(struct sim_bridge *b, struct ros1_topic *t, const st
 	}
 	r = publication_get(b, t->out.name, type, w->depth ? (unsigned)w->depth : (unsigned)b->queue, latch,
 			    &t->publication, why, why_size);
+	t->out.keeps = latch;
 	if (r == 0)
 		r = master_want(b, MASTER_PUBLISHES, t->out.name, type->name);
 	t->registered = r == 0;

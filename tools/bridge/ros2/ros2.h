@@ -49,7 +49,6 @@ struct ros2_topic {
 	struct topic_out out; /* first */
 	struct sim_bridge *bridge;
 	dds_entity_t topic, writer;
-	bool keeps; /* transient local: later readers get it, so it is always converted */
 	struct large_writer large;
 	_Atomic int readers;
 	_Atomic uint32_t refused; /* policies that a reader asked more of: a bit for each, logged once */

@@ -115,7 +115,7 @@ int ros2_topic_open(void *bridge, const struct sim_bridge_channel *ch, const str
 		r = time_comes_in(b, t, why, why_size);
 	if (r == 0) {
 		q = ros2_qos_of(w, default_qos(t->out.name, t->out.conversion.type->name, t->out.static_frames));
-		t->keeps = q.transient_local;
+		t->out.keeps = q.transient_local;
 		t->large.reliable = q.reliable;
 		r = create_writer(b, t, &q);
 	}
@@ -156,7 +156,7 @@ static int write_one(struct sim_bridge *b, struct ros2_topic *t, const struct ma
 	struct iov_buf *o;
 	int r;
 
-	if (!t->keeps && !atomic_load(&t->readers)) {
+	if (!t->out.keeps && !atomic_load(&t->readers)) {
 		atomic_fetch_add(&b->skipped, 1);
 		return 0;
 	}
@@ -177,10 +177,10 @@ int ros2_topic_write(struct sim_bridge *b, struct ros2_topic *t, const struct ma
 
 	if (!t->out.static_frames)
 		return write_one(b, t, in);
-	r = static_frames_lock_and_add(t->out.static_frames, &all);
-	if (r == 0)
+	r = topic_out_begin_frames(&t->out, &all);
+	if (r > 0)
 		r = write_one(b, t, &all);
-	static_frames_unlock(t->out.static_frames);
+	topic_out_end_frames(&t->out, r);
 	return r;
 }
 

@@ -105,7 +105,7 @@ int rosbridge_topic_open(void *bridge, const struct sim_bridge_channel *ch, cons
 		rosbridge_topic_close(b, &t->out);
 		return r;
 	}
-	latch = w->latch < 0 ? topic_is_tf_static(t->out.name) : w->latch > 0;
+	t->out.keeps = latch = w->latch < 0 ? topic_is_tf_static(t->out.name) : w->latch > 0;
 	/* of a latched topic the last message counts, which must not be throttled */
 	if (!latch && !t->out.static_frames)
 		t->throttle_dur_ms = w->throttle_ms;
@@ -136,18 +136,28 @@ static int encode(struct sim_bridge *b, struct rosbridge_topic *t, const struct 
 	return r;
 }
 
-static int encode_topic(struct sim_bridge *b, struct rosbridge_topic *t, const struct map_message *in,
-			struct iov_buf **ret)
+static int put(struct sim_bridge *b, struct rosbridge_topic *t, struct iov_buf *o, bool *wake)
+{
+	bool wakes = false;
+	int r = outbox_put(&b->outbox, t->queue, o, o->total, NULL, &wakes);
+
+	*wake |= wakes;
+	return r;
+}
+
+/* /tf_static: the order in which frames are added is that in which they are sent, as the last message stands. */
+static int put_static(struct sim_bridge *b, struct rosbridge_topic *t, const struct map_message *in, bool *wake)
 {
 	struct map_message all = *in;
-	int r;
+	struct iov_buf *o;
+	int r = topic_out_begin_frames(&t->out, &all);
 
-	if (!t->out.static_frames)
-		return encode(b, t, in, ret);
-	r = static_frames_lock_and_add(t->out.static_frames, &all);
-	if (r == 0)
-		r = encode(b, t, &all, ret);
-	static_frames_unlock(t->out.static_frames);
+	if (r > 0) {
+		r = encode(b, t, &all, &o);
+		if (r == 0)
+			r = put(b, t, o, wake);
+	}
+	topic_out_end_frames(&t->out, r);
 	return r;
 }
 
@@ -174,23 +184,23 @@ int rosbridge_write(struct sim_bridge *b, struct sim_bridge_topic *t, const stru
 	struct map_message in = topic_message(m);
 	struct iov_buf *o[TOPICS_FAN_MAX];
 	int r[TOPICS_FAN_MAX], first = 0;
-	bool wake = false, one_wakes;
+	bool wake = false;
 
 	for (unsigned i = 0; i < t->n; i++) {
 		struct rosbridge_topic *one = (struct rosbridge_topic *)(void *)t->out[i];
 
 		o[i] = NULL;
-		r[i] = is_due(one) ? encode_topic(b, one, &in, &o[i]) : 0;
+		r[i] = !one->out.static_frames && is_due(one) ? encode(b, one, &in, &o[i]) : 0;
 	}
 	if (SIM_BRIDGE_HOST_HAS(b->host, in_order))
 		b->host->in_order(b->host->ctx, task);
 	for (unsigned i = 0; i < t->n; i++) {
 		struct rosbridge_topic *one = (struct rosbridge_topic *)(void *)t->out[i];
 
-		if (o[i]) {
-			r[i] = outbox_put(&b->outbox, one->queue, o[i], o[i]->total, NULL, &one_wakes);
-			wake |= one_wakes;
-		}
+		if (one->out.static_frames)
+			r[i] = put_static(b, one, &in, &wake);
+		else if (o[i])
+			r[i] = put(b, one, o[i], &wake);
 		first = first < 0 ? first : r[i];
 	}
 	if (wake)

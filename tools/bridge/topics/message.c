@@ -199,10 +199,10 @@ static int write_topic(struct topics *s, struct topic_out *t, const struct map_m
 	if (!t->static_frames)
 		return write(s->arg, t, in, task, task, job);
 	messages_await_turn(s, task); /* not under the lock, which lanes with an earlier turn need */
-	r = static_frames_lock_and_add(t->static_frames, &all);
-	if (r == 0) /* the next message changes its body, so nothing may keep a reference */
+	r = topic_out_begin_frames(t, &all);
+	if (r > 0) /* the next message changes its body, so nothing may keep a reference */
 		r = write(s->arg, t, &all, NULL, NULL, job);
-	static_frames_unlock(t->static_frames);
+	topic_out_end_frames(t, r);
 	return r;
 }
 

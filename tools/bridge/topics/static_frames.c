@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,9 +19,11 @@ struct frame {
 };
 
 struct static_frames {
+	_Atomic unsigned refs;
 	pthread_mutex_t lock; /* guards all; no other is taken below it but those of what sends */
 	struct frame *frames;
 	uint32_t n, room;
+	uint64_t version; /* how often they have changed */
 	void *body;
 	size_t body_room;
 };
@@ -32,13 +35,20 @@ int static_frames_create(struct static_frames **ret)
 	if (!t)
 		return -ENOMEM;
 	pthread_mutex_init(&t->lock, NULL);
+	t->refs = 1;
 	*ret = t;
 	return 0;
 }
 
-void static_frames_destroy(struct static_frames *t)
+struct static_frames *static_frames_ref(struct static_frames *t)
 {
-	if (!t)
+	atomic_fetch_add(&t->refs, 1);
+	return t;
+}
+
+void static_frames_unref(struct static_frames *t)
+{
+	if (!t || atomic_fetch_sub(&t->refs, 1) != 1)
 		return;
 	pthread_mutex_destroy(&t->lock);
 	free(t->frames);
@@ -90,6 +100,7 @@ static int add(struct static_frames *t, const struct map_message *in)
 	frames = sim_Transforms_transforms(m, in->size, &n);
 	for (uint32_t i = 0; i < n; i++) {
 		struct frame one = { .translation = frames[i].translation, .rotation = frames[i].rotation }, *f;
+		uint32_t before = t->n;
 
 		if (!copy_name(one.parent, sim_Transform_parent_frame_in(in->body, in->size, &frames[i])) ||
 		    !copy_name(one.child, sim_Transform_child_frame_in(in->body, in->size, &frames[i])))
@@ -97,6 +108,8 @@ static int add(struct static_frames *t, const struct map_message *in)
 		f = frame_of(t, one.child);
 		if (!f)
 			return t->n == STATIC_FRAMES_MAX ? -E2BIG : -ENOMEM;
+		if (t->n != before || memcmp(f, &one, sizeof(one)) != 0)
+			t->version++;
 		*f = one;
 	}
 	return 0;
@@ -138,6 +151,11 @@ int static_frames_lock_and_add(struct static_frames *t, struct map_message *in)
 	pthread_mutex_lock(&t->lock);
 	r = add(t, in);
 	return r < 0 ? r : build(t, in);
+}
+
+uint64_t static_frames_version(const struct static_frames *t)
+{
+	return t->version;
 }
 
 void static_frames_unlock(struct static_frames *t)

@@ -134,6 +134,22 @@ static int open_conversion(struct topics *s, const struct sim_bridge_channel *ch
 	return conversion_out_open(s->host, s->known, ch->type, type, ret, why, why_size);
 }
 
+/* Channels that become one topic keep their frames together: of one that is latched the last message alone is there for late readers. */
+static int open_frames(struct topics *s, const char *name, struct static_frames **ret)
+{
+	struct static_frames *f = NULL;
+
+	pthread_mutex_lock(&s->lock);
+	for (unsigned i = 0; i < s->n_out && !f; i++)
+		if (s->out[i]->static_frames && strcmp(s->out[i]->name, name) == 0)
+			f = static_frames_ref(s->out[i]->static_frames);
+	pthread_mutex_unlock(&s->lock);
+	if (!f)
+		return static_frames_create(ret);
+	*ret = f;
+	return 0;
+}
+
 static int list_it(struct topics *s, struct topic_out *t)
 {
 	int r = -ENOSPC;
@@ -169,7 +185,7 @@ int topic_out_open(struct topics *s, const struct sim_bridge_channel *ch, const 
 		r = conversion_out_before_1_8(&t->conversion, s->known, &t->options.no_predictions, why, why_size);
 	if (r == 0 && topic_is_tf_static(name) && t->conversion.map &&
 	    strcmp(t->conversion.map->sim, "sim/Transforms") == 0)
-		r = static_frames_create(&t->static_frames);
+		r = open_frames(s, name, &t->static_frames);
 	if (r == 0)
 		r = keep_texts(t, name, ch->name, w);
 	return r < 0 ? r : list_it(s, t);
@@ -187,8 +203,24 @@ void topic_out_close(struct topic_out *t)
 			s->out[i] = s->out[--s->n_out];
 	pthread_mutex_unlock(&s->lock);
 	conversion_out_close(&t->conversion);
-	static_frames_destroy(t->static_frames);
+	static_frames_unref(t->static_frames);
 	free(t->name);
+}
+
+/* ---- fixed frames ---- */
+
+int topic_out_begin_frames(struct topic_out *t, struct map_message *in)
+{
+	int r = static_frames_lock_and_add(t->static_frames, in);
+
+	return r < 0 ? r : !t->keeps || t->frames_sent != static_frames_version(t->static_frames);
+}
+
+void topic_out_end_frames(struct topic_out *t, int r)
+{
+	if (r >= 0)
+		t->frames_sent = static_frames_version(t->static_frames);
+	static_frames_unlock(t->static_frames);
 }
 
 /* ---- bytes ---- */

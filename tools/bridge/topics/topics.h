@@ -41,6 +41,8 @@ struct topic_out {
 	struct topic_origin origin; /* options.origin points to it */
 	struct static_frames
 		*static_frames; /* for /tf_static: each message carries all frames so far; NULL: any other topic */
+	uint64_t frames_sent;   /* static_frames_version() of the last message; guarded by the frames' lock */
+	bool keeps; /* a late reader gets the last message, so a repeated one is not sent; set by the plug-in */
 	char *name; /* name on the far side; owns the block that also holds the texts of options and channel */
 	const char *channel;
 	const char *
@@ -156,6 +158,14 @@ void topic_out_close(struct topic_out *t);
 
 /* Whether the last word of the name is tf_static: late readers of it expect all earlier frames. */
 bool topic_is_tf_static(const char *name);
+
+/*
+ * For a topic with static_frames: adds the frames of `in`, and makes `in` the message with all of them. Returns 1: send
+ * it; 0: it says nothing new, and a late reader gets the last one; errors of static_frames_lock_and_add(). Locked until
+ * topic_out_end_frames(), also after an error; r there is the result of sending, or of this call.
+ */
+int topic_out_begin_frames(struct topic_out *t, struct map_message *in);
+void topic_out_end_frames(struct topic_out *t, int r);
 
 /* A message of the host as input of a mapping; borrows m. */
 struct map_message topic_message(const struct sim_message *m);
