@@ -74,7 +74,8 @@ static bool was_seen(dds_instance_handle_t seen[128], size_t *n, dds_instance_ha
 static void check_discovery(struct peer *p, dds_entity_t dp, dds_entity_t builtin, const char *rows, const char *qos)
 {
 	dds_entity_t r = dds_create_reader(dp, builtin, NULL, NULL);
-	size_t left = rig_count(rows), n = 0;
+	bool publishes = builtin == DDS_BUILTIN_TOPIC_DCPSPUBLICATION;
+	size_t left = rig_count(rows) + (publishes ? rig_count("clock") : 0), n = 0;
 	dds_instance_handle_t seen[128];
 
 	while (left) {
@@ -82,14 +83,16 @@ static void check_discovery(struct peer *p, dds_entity_t dp, dds_entity_t builti
 		void *sample = NULL;
 		dds_sample_info_t info;
 		json_t *row;
+		bool clock;
 
 		PEER(p, reader_wait(dp, r) == 0);
 		if (dds_take(r, &sample, &info, 1, 1) <= 0)
 			continue;
 		e = sample;
+		clock = !strcmp(e->topic_name, "rt/clock");
 		if (info.valid_data && !was_seen(seen, &n, info.instance_handle) && !strncmp(e->topic_name, "rt/", 3) &&
-		    strcmp(e->topic_name, "rt/clock") != 0) {
-			row = rig_row_of(rows, e->topic_name + 2);
+		    (!clock || (publishes && rig_count("clock")))) {
+			row = rig_row_of(clock ? "clock" : rows, e->topic_name + 2);
 			if (!row)
 				peer_fail(p, __FILE__, __LINE__, e->topic_name);
 			check_endpoint(p, e, row, qos ? qos : rig_text(row, "qos"));
@@ -308,6 +311,64 @@ static void autoware_asks_to_drive(void)
 	peer_free(q);
 }
 
+/* ---- the rates of AWSIM ---- */
+
+/* The channel that the rig makes this topic of. */
+static const char *channel_of(json_t *rig, const char *topic)
+{
+	json_t *ch, *one;
+	size_t i, k;
+
+	json_array_foreach(json_object_get(rig, "channels"), i, ch) {
+		json_t *options = json_object_get(json_object_get(ch, "options"), "ros2");
+
+		if (!strcmp(rig_text(options, "topic"), topic))
+			return rig_text(ch, "name");
+		json_array_foreach(options, k, one)
+			if (!strcmp(rig_text(one, "topic"), topic))
+				return rig_text(ch, "name");
+	}
+	fail_msg("%s: no channel of the rig", topic);
+	return "";
+}
+
+/* What config/rigs/README.md tells the publisher of a channel: the first of its tables is AWSIM's. */
+static double told_hz(const char *channel)
+{
+	FILE *f = fopen("config/rigs/README.md", "r");
+	char name[80], *line = NULL, *cell;
+	double hz = -1;
+	size_t room = 0;
+
+	assert_non_null(f);
+	snprintf(name, sizeof(name), "`%s`", channel);
+	while (hz < 0 && getline(&line, &room, f) >= 0) {
+		cell = !strncmp(line, "| `", 3) ? strstr(line, name) : NULL;
+		for (int i = 0; cell && i < 2; i++)
+			cell = strchr(cell, '|') ? strchr(cell, '|') + 1 : NULL;
+		hz = cell ? strtod(cell, NULL) : -1;
+	}
+	free(line);
+	fclose(f);
+	return hz;
+}
+
+static void rates_are_told(void)
+{
+	json_t *rig = json_load_file("config/rigs/awsim.json", 0, NULL);
+
+	for (size_t i = 0; i < rig_count("topics"); i++) {
+		json_t *row = rig_row("topics", i);
+		const char *channel = channel_of(rig, rig_text(row, "topic"));
+
+		if (told_hz(channel) != json_number_value(json_object_get(row, "hz")))
+			fail_msg("%s of %s: %g Hz", rig_text(row, "topic"), channel, told_hz(channel));
+	}
+	json_decref(rig);
+	assert_non_null(strstr(stack_ctl("config", NULL)->out, "\n  clock.rate_hz = 100 "));
+	assert_int_equal(json_integer_value(json_object_get(rig_row("clock", 0), "hz")), 100);
+}
+
 static int stop(void **state)
 {
 	if (!rig_is(NULL))
@@ -347,8 +408,15 @@ TEST_WITH(control_commands_reach_the_vehicle_of_awsim, awsim, NULL)
 	commands_come_to_the_vehicle();
 }
 
+TEST_WITH(rates_are_those_of_awsim, awsim, NULL)
+{
+	rates_are_told();
+}
+
 TEST_WITH(autoware_takes_control_of_awsim, awsim, NULL)
 {
+	assert_string_equal(rig_text(rig_row("services", 0), "service"), MODE_SERVICE);
+	assert_string_equal(rig_text(rig_row("services", 0), "type"), "autoware_vehicle_msgs/srv/ControlModeCommand");
 	autoware_asks_to_drive();
 }
 

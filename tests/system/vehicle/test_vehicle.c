@@ -266,6 +266,14 @@ TEST(services_place_the_vehicle_and_switch_its_control_mode)
 					  &q, sizeof(q), 0, &a, sizeof(a), NULL),
 			 0);
 	assert_false(a.success);
+	/* by AWSIM's name */
+	q.mode = SIM_CONTROL_MODE_COMMAND_REQUEST_AUTONOMOUS;
+	assert_int_equal(sim_service_call(s.client, "/input/control_mode_request", &sim_ControlModeCommand_service, &q,
+					  sizeof(q), 0, &a, sizeof(a), NULL),
+			 0);
+	assert_true(a.success);
+	step(&s);
+	assert_int_equal(mode(&s), 1);
 	close_stage(&s);
 }
 

@@ -49,6 +49,9 @@ static const struct {
 	[OUT_ODOMETRY] = { "vehicle_odometry", &sim_VehicleOdometry_type, FRAME_BASE, message_odometry, NULL },
 };
 
+/* By the name of Autoware's vehicle interface, and by that of AWSIM. */
+static const char *const MODE[MODE_NAMES] = { "control/control_mode_request", "input/control_mode_request" };
+
 /* ---- orders ---- */
 
 /* Each gets a checked body of its type. 0, or a sentence in err_why(). */
@@ -412,10 +415,11 @@ static int offer(struct vehicle_link *l)
 					&l->place),
 		      "service place_ego");
 
-	return r < 0 ? r
-		     : named(sim_service_offer(l->client, "control/control_mode_request",
-					       &sim_ControlModeCommand_service, NULL, on_mode_request, l, &l->mode),
-			     "service control/control_mode_request");
+	for (int i = 0; r == 0 && i < MODE_NAMES; i++)
+		r = named(sim_service_offer(l->client, MODE[i], &sim_ControlModeCommand_service, NULL, on_mode_request,
+					    l, &l->mode[i]),
+			  MODE[i]);
+	return r;
 }
 
 int vehicle_link_open(struct vehicle_link *l, struct sim_client *c, double rate_hz, struct vehicle *v,
@@ -442,7 +446,8 @@ int vehicle_link_open(struct vehicle_link *l, struct sim_client *c, double rate_
 void vehicle_link_close(struct vehicle_link *l)
 {
 	sim_service_destroy(l->place);
-	sim_service_destroy(l->mode);
+	for (int i = 0; i < MODE_NAMES; i++)
+		sim_service_destroy(l->mode[i]);
 	atomic_store(&l->leaving, true);
 	if (l->serves)
 		pthread_join(l->serving, NULL);

@@ -20,6 +20,8 @@
 #include "messages.h"
 #include "vehicle.h"
 
+#define MODE_NAMES 2 /* of the service by which a stack asks to drive */
+
 enum link_out { OUT_TF, OUT_IMU, OUT_GPS, OUT_GPS_ODOMETRY, OUT_CAN_BUS, OUT_ODOMETRY, OUT_COUNT };
 enum link_in {
 	IN_PLACE,
@@ -39,7 +41,7 @@ struct vehicle_link {
 	struct outlet out[OUT_COUNT];
 	struct rate rate; /* of each channel */
 	struct sim_subscriber *in[IN_COUNT];
-	struct sim_service *place, *mode;
+	struct sim_service *place, *mode[MODE_NAMES];
 	struct sim_publisher *ahead;
 	struct sim_subscriber *asked_ahead;
 	const struct origin *origin; /* keeps */
