@@ -6,7 +6,7 @@ INC_tools/sources := -Ilibclient/include -I$(B)/gen -Ilibclient/base -Ilibclient
 # what tests reach without a simd: SUMO's protocol, the scenario, the ego's body, messages; rays and scene
 SOURCES_OBJS := $(addprefix $(B)/obj/tools/sources/,$(addprefix sumo/,traci_wire.o traci.o sumo_proc.o world.o \
 	world_scan.o world_lights.o world_lanes.o world_drive.o lanes.o ego.o track.o control.o messages.o messages_scene.o) \
-	$(addprefix scene/,scan.o scene.o sight.o raster.o) origin.o ids.o)
+	$(addprefix scene/,scan.o scene.o sight.o raster.o) origin.o odom.o ids.o)
 # UTM is what the bridges reckon with too
 $(B)/lib/libsources.a: $(SOURCES_OBJS) $(B)/obj/tools/bridge/convert/geo.o
 

@@ -23,6 +23,7 @@
 
 #include "scenario.h"
 #include "tools/sources/origin.h"
+#include "tools/sources/scene/scene.h"
 #include "tools/sources/sumo/world.h"
 
 #define STEP_NS INT64_C(10000000)
@@ -327,6 +328,88 @@ TEST_WITH(the_status_shows_what_a_driver_waits_for, NULL, stack_sweep)
 	r = stack_ctl("clock", "status", NULL);
 	assert_non_null(strstr(r->out, "waits for:  a scene to be loaded, says the driver\n"));
 	sim_driver_release(driver);
+	line_close(&l);
+}
+
+/* ---- the frame "odom" ---- */
+
+struct seen_tf {
+	int64_t stamp_sim_ns;
+	struct scene_pose base, odom, own; /* base_link and odom in the map, base_link in odom */
+};
+
+/* All that has come of /tf, which has both frames in each message. How many. */
+static size_t take_frames(struct line *l, struct seen_tf *seen, size_t most)
+{
+	const struct sim_message *m;
+	size_t n = 0;
+
+	for (; sim_take(l->tf, &m) == 0; n++, (void)sim_release(l->tf, m)) {
+		const struct sim_Transforms *t = sim_Transforms_from(m->body, m->body_size);
+
+		assert_true(n < most);
+		seen[n].stamp_sim_ns = m->header.stamp_sim_ns;
+		assert_int_equal(scene_pose_of(t, m->body_size, "map", "base_link", &seen[n].base), 0);
+		assert_int_equal(scene_pose_of(t, m->body_size, "map", "odom", &seen[n].odom), 0);
+		assert_int_equal(scene_pose_of(t, m->body_size, "odom", "base_link", &seen[n].own), 0);
+	}
+	return n;
+}
+
+/* Each message of s is at the place that /tf has for its stamp: of base_link in the map, or in odom. How many. */
+static unsigned check_places(struct sim_subscriber *s, const struct seen_tf *seen, size_t n, bool in_map)
+{
+	const struct sim_message *m;
+	unsigned found = 0;
+
+	for (; sim_take(s, &m) == 0; (void)sim_release(s, m)) {
+		const struct sim_GpsOdometry *g = sim_GpsOdometry_from(m->body, m->body_size);
+
+		for (size_t i = 0; i < n; i++) {
+			const struct scene_pose *p = in_map ? &seen[i].base : &seen[i].own;
+
+			if (seen[i].stamp_sim_ns != m->header.stamp_sim_ns)
+				continue;
+			assert_true(fabs(g->easting - p->x) < 1e-6 && fabs(g->northing - p->y) < 1e-6);
+			assert_true(fabs(remainder(scene_yaw_of(&g->orientation) - p->yaw, 2 * M_PI)) < 1e-6);
+			assert_string_equal(m->header.frame_id, in_map ? "map" : "odom");
+			found++;
+		}
+	}
+	return found;
+}
+
+TEST_WITH(the_ego_is_in_a_frame_that_drifts, NULL, stack_sweep)
+{
+	static struct seen_tf seen[256];
+	const struct sim_message *m;
+	struct sim_subscriber *odom;
+	struct scene_pose *first, *last, p;
+	struct line l;
+	size_t n;
+
+	line_open(&l);
+	odom = hear(&l, "/odom", &sim_GpsOdometry_type);
+	scenario_write(&(struct scenario){ .projected = UTM });
+	expect(drive("10", "--odom", "0.6"), 2, "it must be the error of a distance, within 0.5 of it");
+	expect(drive("300", "--odom", "0.1,0.002"), 0, NULL);
+	n = take_frames(&l, seen, 256);
+	assert_in_range(n, 100, 151);
+	assert_true(check_places(odom, seen, n, false) > 100);
+	assert_true(check_places(l.odometry, seen, n, true) > 20);
+	first = &seen[0].own;
+	last = &seen[n - 1].own;
+	assert_true(hypot(first->x, first->y) < 0.5 && hypot(last->x, last->y) > 3); /* it begins at 0 */
+	for (size_t i = 1; i < n; i++)                                               /* and has no gaps */
+		assert_true(hypot(seen[i].own.x - seen[i - 1].own.x, seen[i].own.y - seen[i - 1].own.y) < 0.5);
+	p = seen[n - 1].odom; /* what it is off by now: a tenth of the way */
+	assert_true(hypot(p.x - seen[0].odom.x, p.y - seen[0].odom.y) > 0.05 * hypot(last->x, last->y));
+	expect(drive("50", NULL, NULL), 0, NULL);
+	assert_int_equal(sim_take(l.tf, &m), 0);
+	assert_int_equal(scene_pose_of(m->body, m->body_size, "map", "odom", &p), -ENOENT);
+	(void)sim_release(l.tf, m);
+	assert_int_equal(drain(odom), 0);
+	sim_subscriber_destroy(odom);
 	line_close(&l);
 }
 

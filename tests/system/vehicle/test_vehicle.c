@@ -15,6 +15,7 @@
 #include <sim/msg/CanBus.h>
 #include <sim/msg/GpsOdometry.h>
 #include <sim/msg/Param.h>
+#include <sim/msg/Transforms.h>
 #include <sim/msg/VehicleControl.h>
 #include <sim/msg/VehiclePlacement.h>
 #include <sim/srv/ControlModeCommand.h>
@@ -68,7 +69,8 @@ static void listen_and_talk(struct stage *s)
 	assert_int_equal(sim_advertise(s->client, "/place_ego", &sim_VehiclePlacement_type, &po, &s->place), 0);
 }
 
-static void open_stage(struct stage *s, const char *source)
+/* more: further words of sim-vehicle's command. */
+static void open_stage_with(struct stage *s, const char *source, const char *more)
 {
 	char config[512];
 
@@ -76,13 +78,18 @@ static void open_stage(struct stage *s, const char *source)
 	snprintf(config, sizeof(config),
 		 "{\"TimeSource\": \"%s\", \"pools\": [{\"size\": 1280, \"count\": 2000}], \"rigs\": [{\"name\": \"rig\", "
 		 "\"processes\": [{\"name\": \"car\", \"command\": [\"sim-vehicle\", \"--params\", \"" PARAMS
-		 "\", \"--x\", \"10\", \"--y\", \"20\"]}]}]}",
-		 source);
+		 "\", \"--x\", \"10\", \"--y\", \"20\"%s]}]}]}",
+		 source, more);
 	run_start(&s->simd, config, NULL);
 	if (!run_ready(&s->simd))
 		fail_msg("%s", run_errors(&s->simd));
 	listen_and_talk(s);
 	AWAIT(participants() == 1);
+}
+
+static void open_stage(struct stage *s, const char *source)
+{
+	open_stage_with(s, source, "");
 }
 
 static void close_stage(struct stage *s)
@@ -298,6 +305,105 @@ TEST(invalid_commands_move_nothing)
 	step(&s);
 	assert_true(heard(&s));
 	assert_true(s.last.forward_speed > 0);
+	close_stage(&s);
+}
+
+/* ---- the frame "odom" ---- */
+
+struct frames {
+	struct sim_Transform odom, own; /* in the map; base_link in it */
+	struct sim_GpsOdometry message;
+};
+
+/* Those of the step that is over. */
+static struct frames take_frames(struct sim_subscriber *tf, struct sim_subscriber *odom)
+{
+	struct frames f = { .message = { 0 } };
+	const struct sim_message *m;
+	uint32_t n = 0;
+
+	for (; sim_take(tf, &m) == 0; sim_release(tf, m)) {
+		const struct sim_Transforms *all = sim_Transforms_from(m->body, m->body_size);
+		const struct sim_Transform *t = sim_Transforms_transforms(all, m->body_size, &n);
+
+		assert_int_equal(n, 2);
+		f.odom = t[0];
+		f.own = t[1];
+		assert_string_equal(sim_Transform_child_frame_in(m->body, m->body_size, &t[0]), "odom");
+		assert_string_equal(sim_Transform_parent_frame_in(m->body, m->body_size, &t[1]), "odom");
+	}
+	assert_int_equal(n, 2);
+	for (; sim_take(odom, &m) == 0; sim_release(odom, m)) {
+		assert_string_equal(m->header.frame_id, "odom");
+		f.message = *sim_GpsOdometry_from(m->body, m->body_size);
+	}
+	near(f.message.easting, f.own.translation.x, 0);
+	near(f.message.northing, f.own.translation.y, 0);
+	return f;
+}
+
+static double yaw_of(const struct sim_Quaternion *q)
+{
+	return 2 * atan2(q->z, q->w);
+}
+
+/* Together they lead to where it is. */
+static void check_frames(const struct stage *s, const struct frames *f)
+{
+	double yaw = yaw_of(&f->odom.rotation), c = cos(yaw), x = f->own.translation.x, y = f->own.translation.y;
+
+	near(f->odom.translation.x + c * x - sin(yaw) * y, s->last.easting, 1e-9);
+	near(f->odom.translation.y + sin(yaw) * x + c * y, s->last.northing, 1e-9);
+	near(remainder(yaw + yaw_of(&f->own.rotation) - yaw_of(&s->last.orientation), 2 * M_PI), 0, 1e-9);
+}
+
+TEST(odom_drifts_and_stays_where_it_is_when_it_is_put_elsewhere)
+{
+	struct sim_subscriber_options so = { .size = sizeof(so), .depth = 64 };
+	struct sim_subscriber *tf, *odom;
+	static struct stage s;
+	struct frames f, before;
+
+	write_params(IDEAL);
+	open_stage_with(&s, "unity", ", \"--odom\", \"0.1\"");
+	assert_int_equal(sim_subscribe(s.client, "/tf", &sim_Transforms_type, &so, &tf), 0);
+	assert_int_equal(sim_subscribe(s.client, "/odom", &sim_GpsOdometry_type, &so, &odom), 0);
+	drive(&s);
+	put(&s, 0, SIM_VEHICLE_PLACEMENT_SPAWN);
+	step(&s);
+	f = take_frames(tf, odom);
+	near(f.own.translation.x, 0, 0);
+	order(&s, 1, 0);
+	for (int i = 1; i <= STEPS; i++) {
+		step(&s);
+		assert_true(heard(&s));
+		before = f = take_frames(tf, odom);
+		check_frames(&s, &f);
+	}
+	near(f.own.translation.x, 1.1 * s.last.easting, 1e-9); /* of 4.5 m */
+	assert_true(s.last.easting > 4);
+	order(&s, -10, 0);
+	for (int i = 0; i < STEPS; i++) {
+		step(&s);
+		assert_true(heard(&s));
+		before = take_frames(tf, odom);
+	}
+	near((double)s.last.forward_speed, 0, 0);
+	put(&s, 100, SIM_VEHICLE_PLACEMENT_OVERWRITE);
+	step(&s);
+	assert_true(heard(&s));
+	f = take_frames(tf, odom);
+	check_frames(&s, &f);
+	near(s.last.easting, 100, 0);
+	near(f.own.translation.x, before.own.translation.x, 0);
+	put(&s, 50, SIM_VEHICLE_PLACEMENT_SPAWN);
+	step(&s);
+	assert_true(heard(&s));
+	f = take_frames(tf, odom);
+	check_frames(&s, &f);
+	near(f.own.translation.x, 0, 0);
+	sim_subscriber_destroy(tf);
+	sim_subscriber_destroy(odom);
 	close_stage(&s);
 }
 

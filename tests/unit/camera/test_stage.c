@@ -157,6 +157,28 @@ TEST(a_pose_and_its_quaternion_agree)
 	}
 }
 
+/* As where there is "odom" between the map and the vehicle. */
+TEST(a_pose_comes_through_frames_in_between)
+{
+	struct pose a = pose_from_rpy((const double[]){ 1, 2, 3 }, 0, 0, 1), b, whole;
+	struct sim_builder w;
+	struct sim_Transforms *m = sim_Transforms_init(body, sizeof(body), &w);
+	struct sim_Transform *t = sim_Transforms_transforms_alloc(&w, 2);
+
+	for (int i = 0; i < 2; i++) {
+		t[i].translation = (struct sim_Vector3){ 1, 2, 3 };
+		pose_quaternion(&a, &t[i].rotation);
+		assert_int_equal(sim_Transform_parent_frame_set_in(&w, &t[i], i ? "map" : "odom"), 0);
+		assert_int_equal(sim_Transform_child_frame_set_in(&w, &t[i], i ? "odom" : "base_link"), 0);
+	}
+	assert_true(pose_find(m, sim_builder_size(&w), "map", "base_link", &b));
+	whole = pose_in(&a, &a);
+	for (int k = 0; k < 9; k++)
+		is_near(b.axes[k], whole.axes[k]);
+	for (int k = 0; k < 3; k++)
+		is_near(b.at[k], whole.at[k]);
+}
+
 TEST(forms_stay_in_their_box)
 {
 	struct forms f;

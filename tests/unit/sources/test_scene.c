@@ -102,6 +102,36 @@ TEST(the_pose_is_read_from_the_right_frames)
 	assert_int_equal(scene_pose_of(m, sim_builder_size(&b), "map", "nobody", &p), -ENOENT);
 }
 
+static void say_frame(struct sim_builder *b, struct sim_Transform *t, const char *parent, const char *child, double x,
+		      double yaw)
+{
+	assert_int_equal(sim_Transform_parent_frame_set_in(b, t, parent), 0);
+	assert_int_equal(sim_Transform_child_frame_set_in(b, t, child), 0);
+	t->translation.x = x;
+	t->rotation = (struct sim_Quaternion){ .z = sin(yaw / 2), .w = cos(yaw / 2) };
+}
+
+/* As where there is "odom" between them, in either order; a message that leads round in a circle leads nowhere. */
+TEST(the_pose_comes_through_frames_in_between)
+{
+	for (int i = 0; i < 2; i++) {
+		struct sim_builder b;
+		struct sim_Transforms *m = sim_Transforms_init(body, sizeof(body), &b);
+		struct sim_Transform *t = sim_Transforms_transforms_alloc(&b, 3);
+		struct scene_pose p;
+
+		say_frame(&b, &t[i], "map", "odom", 10, M_PI / 2);
+		say_frame(&b, &t[1 - i], "odom", "base_link", 3, 0.5);
+		say_frame(&b, &t[2], "map", "other", 1, 1);
+		assert_int_equal(scene_pose_of(m, sim_builder_size(&b), "map", "base_link", &p), 0);
+		near(p.x, 10);
+		near(p.y, 3);
+		near(p.yaw, M_PI / 2 + 0.5);
+		say_frame(&b, &t[i], "base_link", "odom", 10, 0);
+		assert_int_equal(scene_pose_of(m, sim_builder_size(&b), "map", "base_link", &p), -ENOENT);
+	}
+}
+
 TEST(the_demo_has_buildings)
 {
 	struct scene_buildings b;

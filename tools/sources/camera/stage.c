@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../frames.h"
 #include "../scene/scene.h"
 #include "err.h"
 
@@ -135,15 +136,18 @@ static bool pose_of(const struct sim_Vector3 *at, const struct sim_Quaternion *q
 bool pose_find(const struct sim_Transforms *m, size_t body_size, const char *parent, const char *child,
 	       struct pose *ret)
 {
-	uint32_t n;
-	const struct sim_Transform *t = sim_Transforms_transforms(m, body_size, &n);
+	struct pose sum = { .axes = { 1, 0, 0, 0, 1, 0, 0, 0, 1 } }, one;
 
-	for (uint32_t i = 0; i < n; i++) {
-		const char *p = sim_Transform_parent_frame_in(m, body_size, &t[i]);
-		const char *c = sim_Transform_child_frame_in(m, body_size, &t[i]);
+	for (int i = 0; i < FRAMES_DEEP; i++) {
+		const struct sim_Transform *t = frames_up(m, body_size, parent, &child);
 
-		if (p && c && strcmp(p, parent) == 0 && strcmp(c, child) == 0)
-			return pose_of(&t[i].translation, &t[i].rotation, ret);
+		if (!t || !pose_of(&t->translation, &t->rotation, &one))
+			break;
+		sum = pose_in(&one, &sum);
+		if (strcmp(child, parent) == 0) {
+			*ret = sum;
+			return true;
+		}
 	}
 	return false;
 }

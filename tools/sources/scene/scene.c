@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../frames.h"
+
 static const struct {
 	const char *label;
 	double reflectivity;
@@ -118,23 +120,32 @@ double scene_yaw_of(const struct sim_Quaternion *q)
 	return atan2(2 * (q->w * q->z + q->x * q->y), 1 - 2 * (q->y * q->y + q->z * q->z));
 }
 
+/* What is at p in the transform's child is there in its parent. */
+static struct scene_pose pose_out_of(const struct sim_Transform *t, const struct scene_pose *p)
+{
+	double yaw = scene_yaw_of(&t->rotation), c = cos(yaw), s = sin(yaw);
+
+	return (struct scene_pose){ .x = t->translation.x + c * p->x - s * p->y,
+				    .y = t->translation.y + s * p->x + c * p->y,
+				    .z = t->translation.z + p->z,
+				    .yaw = yaw + p->yaw };
+}
+
 int scene_pose_of(const struct sim_Transforms *m, size_t body_size, const char *parent, const char *child,
 		  struct scene_pose *ret)
 {
-	uint32_t n;
-	const struct sim_Transform *t = sim_Transforms_transforms(m, body_size, &n);
+	struct scene_pose p = { 0 };
 
-	for (uint32_t i = 0; i < n; i++) {
-		const char *p = sim_Transform_parent_frame_in(m, body_size, &t[i]);
-		const char *c = sim_Transform_child_frame_in(m, body_size, &t[i]);
+	for (int i = 0; i < FRAMES_DEEP; i++) {
+		const struct sim_Transform *t = frames_up(m, body_size, parent, &child);
 
-		if (!p || !c || strcmp(p, parent) != 0 || strcmp(c, child) != 0)
-			continue;
-		*ret = (struct scene_pose){ .x = t[i].translation.x,
-					    .y = t[i].translation.y,
-					    .z = t[i].translation.z,
-					    .yaw = scene_yaw_of(&t[i].rotation) };
-		return 0;
+		if (!t)
+			break;
+		p = pose_out_of(t, &p);
+		if (strcmp(child, parent) == 0) {
+			*ret = p;
+			return 0;
+		}
 	}
 	return -ENOENT;
 }

@@ -43,7 +43,7 @@ void scene_buildings_free(struct scene_buildings *b);
 /* Rotation about z; a tilt is ignored. */
 double scene_yaw_of(const struct sim_Quaternion *q);
 
-/* Find the pose of `child` in `parent` in a message. -ENOENT: the message does not have it. */
+/* Finds the pose of `child` in `parent` in a message, through frames between them. -ENOENT: the message lacks it. */
 int scene_pose_of(const struct sim_Transforms *m, size_t body_size, const char *parent, const char *child,
 		  struct scene_pose *ret);
 

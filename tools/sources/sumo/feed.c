@@ -24,6 +24,7 @@ static const struct {
 } CHANNELS[FEED_COUNT] = {
 	[FEED_TF_STATIC] = { "tf_static", &sim_Transforms_type, FRAME_MAP, 1, message_tf_static },
 	[FEED_TF] = { "tf", &sim_Transforms_type, FRAME_MAP, 50, message_tf },
+	[FEED_ODOM] = { "odom", &sim_GpsOdometry_type, ODOM_FRAME, 50, message_odom },
 	[FEED_IMU] = { "imu", &sim_Imu_type, FRAME_BASE, 100, message_imu },
 	[FEED_GPS] = { "gps", &sim_Gps_type, FRAME_BASE, 12.5, message_gps },
 	[FEED_GPS_ODOMETRY] = { "gps_odometry", &sim_GpsOdometry_type, FRAME_MAP, 12.5, message_gps_odometry },
@@ -44,6 +45,8 @@ static size_t room(enum feed_channel ch, const struct moment *m)
 		return message_signals_max(m && m->nlights < LIGHTS_SENT_MAX ? m->nlights : LIGHTS_SENT_MAX);
 	case FEED_LANES:
 		return message_lanes_max();
+	case FEED_ODOM:
+		return odom_max();
 	case FEED_GPS_ODOMETRY:
 		return message_gps_odometry_max();
 	case FEED_TF_STATIC:
@@ -89,13 +92,13 @@ int feed_declare(struct feed *f, struct sim_params *p)
 	return r;
 }
 
-int feed_open(struct feed *f, struct sim_client *c, bool ego)
+int feed_open(struct feed *f, struct sim_client *c, bool ego, bool odom)
 {
 	int r = 0;
 
 	*f = (struct feed){ 0 };
 	for (int i = 0; r == 0 && i < FEED_COUNT; i++)
-		r = ego || !is_of_ego(i) ? open_one(f, c, i) : 0;
+		r = (ego || !is_of_ego(i)) && (odom || i != FEED_ODOM) ? open_one(f, c, i) : 0;
 	if (r < 0)
 		feed_close(f);
 	return r;

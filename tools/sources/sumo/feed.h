@@ -15,6 +15,7 @@
 enum feed_channel {
 	FEED_TF_STATIC,
 	FEED_TF,
+	FEED_ODOM,
 	FEED_IMU,
 	FEED_GPS,
 	FEED_GPS_ODOMETRY,
@@ -34,8 +35,8 @@ struct feed {
 	struct rate rate[FEED_COUNT];
 };
 
-/* Advertise all channels, or those of the surroundings alone: the ego's are somebody else's. Errors as sim_advertise(). */
-int feed_open(struct feed *f, struct sim_client *c, bool ego);
+/* Advertise all channels, or those of the surroundings alone: the ego's are somebody else's. odom: that one too. Errors as sim_advertise(). */
+int feed_open(struct feed *f, struct sim_client *c, bool ego, bool odom);
 void feed_close(struct feed *f);
 /* CHANNEL.frequency of each: parameters, which are set until p is destroyed. As sim_params_declare(). */
 int feed_declare(struct feed *f, struct sim_params *p);

@@ -42,7 +42,7 @@ LOG_TOPIC("sumo");
 
 struct args {
 	const char *config, *socket, *binary, *ego, *name, *control, *world, *keys;
-	const char *origin;
+	const char *origin, *odom;
 	int64_t steps, seed, range_m;
 	bool free_run, lockstep, vehicle, datagrams;
 };
@@ -60,6 +60,8 @@ static const struct opt OPTS[] = {
 	    .max = 1000),
 	OPT("origin", 0, STRING, origin, "LAT,LON",
 	    "the map's origin in degrees, for a network without a projection, or instead of its own"),
+	OPT("odom", 0, STRING, odom, "SCALE[,TURN]",
+	    "tf is map to odom to base_link: the wheels' distances are off by that part, and the heading by TURN rad a metre"),
 	OPT("control", 0, STRING, control, "CHANNEL",
 	    "channel of VehicleControl that drives the ego; empty: none [control]"),
 	OPT("vehicle", 0, FLAG, vehicle, NULL,
@@ -102,6 +104,8 @@ struct app {
 	bool waits;           /* simd was told that time waits for the ego */
 	struct origin origin; /* of the map; not given: the network does not say, and the user does not */
 	struct ego ego;
+	struct odom odom;
+	uint32_t odom_jumps; /* of the ego, that odom knows of */
 	struct control control;
 	struct tracks tracks;
 	struct feed feed;
@@ -335,6 +339,17 @@ static void measure_turning(struct app *a, struct moment *m)
 	a->measured.turned = a->ego.turned;
 }
 
+static void measure_odom(struct app *a)
+{
+	const struct ego *e = &a->ego;
+	const struct odom_pose at = { .x = e->pos[0], .y = e->pos[1], .z = e->pos[2], .yaw = e->yaw };
+
+	if (!a->odom.on || a->away)
+		return;
+	odom_move(&a->odom, &at, e->jumps != a->odom_jumps);
+	a->odom_jumps = e->jumps;
+}
+
 static int publish(struct app *a)
 {
 	struct sim_clock_sample now;
@@ -343,10 +358,12 @@ static int publish(struct app *a)
 	int r;
 
 	hear_vehicle(a);
+	measure_odom(a);
 	sim_now_sample(a->client, &now);
 	m = (struct moment){
 		.stamp_sim_ns = now.sim_ns,
 		.ego = &a->ego,
+		.odom = a->odom.on ? &a->odom : NULL,
 		.signals = world_ego(a->world)->signals,
 		.external = a->control.active,
 		.away = a->away,
@@ -609,7 +626,7 @@ static int attach(struct app *a)
 
 	if (r < 0)
 		return fail_client(r, "connecting to simd");
-	r = feed_open(&a->feed, a->client, !a->args.vehicle);
+	r = feed_open(&a->feed, a->client, !a->args.vehicle, a->odom.on);
 	if (r < 0)
 		return fail_client(r, "advertising");
 	open_params(a);
@@ -665,6 +682,7 @@ int main(int argc, char *argv[])
 					  .name = "sim-sumo",
 					  .control = "control",
 					  .origin = "",
+					  .odom = "",
 					  .seed = 1,
 					  .range_m = 100 } };
 	int r;
@@ -678,6 +696,15 @@ int main(int argc, char *argv[])
 	r = origin_parse(&a.origin, a.args.origin);
 	if (r < 0) {
 		fprintf(stderr, "sim-sumo: --origin: %s\n", err_why());
+		return 2;
+	}
+	if (odom_parse(&a.odom, a.args.odom) < 0) {
+		fprintf(stderr, "sim-sumo: --odom: %s\n", err_why());
+		return 2;
+	}
+	if (a.odom.on && a.args.vehicle) {
+		fprintf(stderr,
+			"sim-sumo: --odom: with --vehicle the frames are the vehicle program's: give it to that one\n");
 		return 2;
 	}
 	r = stop_init(&a.stop, STOP_GRACE_MS);

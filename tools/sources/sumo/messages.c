@@ -180,13 +180,28 @@ size_t message_tf_static(const struct moment *m, void *body, size_t cap)
 
 size_t message_tf_max(void)
 {
-	return sim_Transforms_size(1, sim_string_size(sizeof(FRAME_MAP)) + sim_string_size(sizeof(FRAME_BASE)));
+	return odom_tf_max();
 }
 
 size_t message_tf(const struct moment *m, void *body, size_t cap)
 {
+	const struct sim_Quaternion attitude = about_z(m->ego->yaw);
 	const double *at = m->ego->pos;
 
+	if (m->odom)
+		return odom_fill_tf(m->odom, &attitude, body, cap);
 	return transform(body, cap, FRAME_BASE, false, (struct sim_Vector3){ .x = at[0], .y = at[1], .z = at[2] },
-			 about_z(m->ego->yaw));
+			 attitude);
+}
+
+size_t message_odom(const struct moment *m, void *body, size_t cap)
+{
+	const struct ego *e = m->ego;
+	const struct odom_motion motion = { .attitude = about_z(e->yaw),
+					    .velocity = map_velocity(e),
+					    .yaw_rate = e->yaw_rate,
+					    .speed = e->speed,
+					    .wheel_angle = e->wheel_angle };
+
+	return odom_fill(m->odom, &motion, body, cap);
 }

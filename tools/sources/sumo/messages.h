@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../odom.h"
 #include "ego.h"
 #include "track.h"
 #include "world.h"
@@ -28,6 +29,7 @@ struct moment {
 	double gyro;         /* rad/s: what the ego has turned by since the last message of the IMU */
 	int64_t span_dur_ns; /* since then */
 	const struct ego *ego;
+	const struct odom *odom;                /* NULL: there is no such frame */
 	int32_t signals;                        /* enum world_signal of the ego */
 	bool external;                          /* driven from outside */
 	bool away;                              /* the ego is nowhere; nobody is around it */
@@ -52,7 +54,8 @@ size_t message_odometry(const struct moment *m, void *body, size_t cap);
 size_t message_objects(const struct moment *m, void *body, size_t cap);
 size_t message_signals(const struct moment *m, void *body, size_t cap);
 size_t message_lanes(const struct moment *m, void *body, size_t cap); /* lines of the lanes around the ego */
-size_t message_tf(const struct moment *m, void *body, size_t cap);
+size_t message_tf(const struct moment *m, void *body, size_t cap);    /* with m->odom both frames */
+size_t message_odom(const struct moment *m, void *body, size_t cap);
 size_t message_tf_static(const struct moment *m, void *body, size_t cap); /* where "utm" is in "map" */
 
 /* Bytes that the largest of them takes. */

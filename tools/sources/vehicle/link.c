@@ -41,6 +41,7 @@ static const struct {
 	size_t (*most)(void); /* NULL: the type's fixed size */
 } OUT[OUT_COUNT] = {
 	[OUT_TF] = { "tf", &sim_Transforms_type, FRAME_MAP, message_tf, message_tf_max },
+	[OUT_ODOM] = { "odom", &sim_GpsOdometry_type, ODOM_FRAME, message_odom, odom_max },
 	[OUT_IMU] = { "imu", &sim_Imu_type, FRAME_BASE, message_imu, NULL },
 	[OUT_GPS] = { "gps", &sim_Gps_type, FRAME_BASE, message_gps, NULL },
 	[OUT_GPS_ODOMETRY] = { "gps_odometry", &sim_GpsOdometry_type, FRAME_MAP, message_gps_odometry,
@@ -174,14 +175,30 @@ static void take_asked(struct vehicle_link *l, struct vehicle *v)
 	pthread_mutex_unlock(&l->lock);
 }
 
+static void measure_odom(struct vehicle_link *l, const struct vehicle *v, bool jumped)
+{
+	const struct model_state *s = &v->model.s;
+	const struct odom_pose at = { .x = s->x, .y = s->y, .z = s->z, .yaw = s->yaw };
+
+	if (l->odom.on)
+		odom_move(&l->odom, &at, jumped);
+}
+
 /* Take all orders that have come and move to the end of the step, placements last. */
 static void step(struct vehicle_link *l, struct vehicle *v)
 {
+	uint32_t jumps = v->jumps, spawns = v->spawns;
+
 	for (int i = IN_PLACE + 1; i < IN_COUNT; i++)
 		take(l, (enum link_in)i, v);
 	vehicle_end(v);
+	measure_odom(l, v, false);
 	take(l, IN_PLACE, v);
 	take_asked(l, v);
+	if (v->spawns != spawns)
+		odom_restart(&l->odom);
+	if (v->jumps != jumps)
+		measure_odom(l, v, true);
 }
 
 /* ---- services ---- */
@@ -287,13 +304,16 @@ static int publish(struct vehicle_link *l, enum link_out ch, const struct moment
 
 static void publish_all(struct vehicle_link *l, struct vehicle *v, const struct sim_clock_sample *now)
 {
-	struct moment m = { .model = &v->model, .orders = &v->orders, .origin = l->origin };
+	struct moment m = {
+		.model = &v->model, .orders = &v->orders, .origin = l->origin, .odom = l->odom.on ? &l->odom : NULL
+	};
 
 	if (!rate_due(&l->rate, now))
 		return;
 	m.gyro = vehicle_gyro(v, &m.span_dur_ns);
 	for (int i = 0; i < OUT_COUNT; i++)
-		outlet_count(&l->out[i], publish(l, (enum link_out)i, &m, now->sim_ns));
+		if (l->out[i].pub)
+			outlet_count(&l->out[i], publish(l, (enum link_out)i, &m, now->sim_ns));
 }
 
 void vehicle_link_turn(struct vehicle_link *l, const struct sim_clock_sample *now)
@@ -423,7 +443,7 @@ static int offer(struct vehicle_link *l)
 }
 
 int vehicle_link_open(struct vehicle_link *l, struct sim_client *c, double rate_hz, struct vehicle *v,
-		      const struct origin *o)
+		      const struct origin *o, const struct odom *odom)
 {
 	struct sim_subscriber_options so = { .size = sizeof(so), .depth = DEPTH };
 	int r;
@@ -431,11 +451,13 @@ int vehicle_link_open(struct vehicle_link *l, struct sim_client *c, double rate_
 	l->client = c;
 	l->vehicle = v;
 	l->origin = o;
+	if (odom)
+		l->odom = *odom;
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_mutex_init(&l->stepping, NULL);
 	r = named(rate_init(&l->rate, rate_hz), "--rate");
 	for (int i = 0; r == 0 && i < OUT_COUNT; i++)
-		r = advertise(l, (enum link_out)i);
+		r = l->odom.on || i != OUT_ODOM ? advertise(l, (enum link_out)i) : 0;
 	for (int i = 0; r == 0 && i < IN_COUNT; i++)
 		r = named(sim_subscribe(c, IN[i].name, IN[i].type, &so, &l->in[i]), IN[i].name);
 	if (r == 0)

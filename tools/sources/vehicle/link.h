@@ -22,7 +22,7 @@
 
 #define MODE_NAMES 2 /* of the service by which a stack asks to drive */
 
-enum link_out { OUT_TF, OUT_IMU, OUT_GPS, OUT_GPS_ODOMETRY, OUT_CAN_BUS, OUT_ODOMETRY, OUT_COUNT };
+enum link_out { OUT_TF, OUT_ODOM, OUT_IMU, OUT_GPS, OUT_GPS_ODOMETRY, OUT_CAN_BUS, OUT_ODOMETRY, OUT_COUNT };
 enum link_in {
 	IN_PLACE,
 	IN_GROUND,
@@ -45,6 +45,7 @@ struct vehicle_link {
 	struct sim_publisher *ahead;
 	struct sim_subscriber *asked_ahead;
 	const struct origin *origin; /* keeps */
+	struct odom odom;
 	pthread_t serving;
 	bool serves;
 	atomic_bool leaving;
@@ -60,9 +61,12 @@ struct vehicle_link {
 	} asked; /* guarded by lock: what services were asked for */
 };
 
-/* rate_hz 0: at every step. Keeps v and o. l: zeroed, kept at its place until closed. Errors as sim_advertise(), sim_subscribe(). */
+/*
+ * rate_hz 0: at every step. odom: of odom_parse(), copied; NULL: it is off. Keeps v and o. l: zeroed, kept at its place until closed. Errors as
+ * sim_advertise(), sim_subscribe().
+ */
 int vehicle_link_open(struct vehicle_link *l, struct sim_client *c, double rate_hz, struct vehicle *v,
-		      const struct origin *o);
+		      const struct origin *o, const struct odom *odom);
 void vehicle_link_close(struct vehicle_link *l);
 
 /* Serve advance_ego from now on, in a thread: scenarios of other processes ask there where it will be. */

@@ -27,7 +27,7 @@ LOG_TOPIC("vehicle");
 #define RATE_MAX_HZ   10000.0
 
 struct args {
-	const char *params, *socket, *name, *origin;
+	const char *params, *socket, *name, *origin, *odom;
 	int64_t rank;
 	double x, y, z, yaw, rate_hz;
 };
@@ -44,6 +44,8 @@ static const struct opt OPTS[] = {
 	DOUBLE("yaw", yaw, "RAD", -7, 7, "where it looks, 0 is east, anticlockwise [0]"),
 	OPT("origin", 0, STRING, origin, "LAT,LON",
 	    "the map's origin in degrees; without it there is no satellite fix"),
+	OPT("odom", 0, STRING, odom, "SCALE[,TURN]",
+	    "tf is map to odom to base_link: the wheels' distances are off by that part, and the heading by TURN rad a metre"),
 	OPT("rank", 0, INT, rank, "N", "its turn in each step [100]", .min = 0, .max = SIM_STEP_RANK_MAX),
 	DOUBLE("rate", rate_hz, "HZ", 0, RATE_MAX_HZ, "messages a second of each channel [0: at every step]"),
 	OPT("simd-socket", 0, STRING, socket, "PATH", "control socket of simd", .complete = "file"),
@@ -68,6 +70,7 @@ struct app {
 	struct sim_params *params; /* NULL: another one has our name */
 	struct vehicle vehicle;
 	struct origin origin;
+	struct odom odom;
 };
 
 /* ---- steps ---- */
@@ -137,6 +140,9 @@ static int open_vehicle(struct app *a)
 
 	if (r < 0)
 		return err_prefix(r, "--origin");
+	r = odom_parse(&a->odom, a->args.odom);
+	if (r < 0)
+		return err_prefix(r, "--odom");
 	r = params_load(a->args.params, &p);
 	if (r < 0)
 		return r;
@@ -164,7 +170,7 @@ static int attach(struct app *a)
 
 	if (r < 0)
 		return err_set(r, "connecting to simd: %s", source_why(r));
-	r = vehicle_link_open(&a->link, a->client, a->args.rate_hz, &a->vehicle, &a->origin);
+	r = vehicle_link_open(&a->link, a->client, a->args.rate_hz, &a->vehicle, &a->origin, &a->odom);
 	if (r == 0)
 		r = vehicle_link_serve_ahead(&a->link);
 	if (r < 0)
@@ -187,7 +193,7 @@ static void detach(struct app *a)
 
 int main(int argc, char *argv[])
 {
-	static struct app a = { .args = { .name = "sim-vehicle", .rank = RANK_DEFAULT } };
+	static struct app a = { .args = { .name = "sim-vehicle", .odom = "", .rank = RANK_DEFAULT } };
 	int r;
 
 	opt_parse_or_exit(&PROGRAM, argc, argv, &a.args);

@@ -50,10 +50,10 @@ static void diagonal(double *matrix, int n)
 
 size_t message_tf_max(void)
 {
-	return sim_Transforms_size(1, sim_string_size(sizeof(FRAME_MAP)) + sim_string_size(sizeof(FRAME_BASE)));
+	return odom_tf_max();
 }
 
-size_t message_tf(const struct moment *m, void *body, size_t cap)
+static size_t fill_tf(const struct moment *m, void *body, size_t cap)
 {
 	struct sim_builder b;
 	struct sim_Transforms *all = sim_Transforms_init(body, cap, &b);
@@ -65,6 +65,24 @@ size_t message_tf(const struct moment *m, void *body, size_t cap)
 	t->translation = place(m);
 	t->rotation = attitude(m);
 	return sim_builder_size(&b);
+}
+
+size_t message_tf(const struct moment *m, void *body, size_t cap)
+{
+	const struct sim_Quaternion q = attitude(m);
+
+	return m->odom ? odom_fill_tf(m->odom, &q, body, cap) : fill_tf(m, body, cap);
+}
+
+size_t message_odom(const struct moment *m, void *body, size_t cap)
+{
+	const struct odom_motion motion = { .attitude = attitude(m),
+					    .velocity = map_velocity(m),
+					    .yaw_rate = m->model->s.yaw_rate,
+					    .speed = m->model->s.speed,
+					    .wheel_angle = model_measured_steer(m->model) };
+
+	return odom_fill(m->odom, &motion, body, cap);
 }
 
 size_t message_imu(const struct moment *m, void *body, size_t cap)

@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+#include "../odom.h"
 #include "../origin.h"
 #include "orders.h"
 
@@ -19,11 +20,13 @@ struct moment {
 	const struct model *model;
 	const struct orders *orders;
 	const struct origin *origin;
-	double gyro;         /* rad/s, of vehicle_gyro() */
-	int64_t span_dur_ns; /* likewise */
+	const struct odom *odom; /* NULL: there is no such frame */
+	double gyro;             /* rad/s, of vehicle_gyro() */
+	int64_t span_dur_ns;     /* likewise */
 };
 
-size_t message_tf(const struct moment *m, void *body, size_t cap);
+size_t message_tf(const struct moment *m, void *body, size_t cap); /* with m->odom both frames */
+size_t message_odom(const struct moment *m, void *body, size_t cap);
 size_t message_imu(const struct moment *m, void *body, size_t cap);
 size_t message_gps(const struct moment *m, void *body, size_t cap);
 size_t message_gps_odometry(const struct moment *m, void *body, size_t cap);

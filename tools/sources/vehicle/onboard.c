@@ -74,7 +74,7 @@ int onboard_open(struct sim_client *c, const char *params, const char *origin, v
 		r = params_load(params, &o->params);
 	if (r == 0) {
 		o->vehicle = memory;
-		r = vehicle_link_open(&o->link, c, 0, o->vehicle, &o->origin);
+		r = vehicle_link_open(&o->link, c, 0, o->vehicle, &o->origin, NULL);
 	}
 	if (r < 0) {
 		onboard_close(o);

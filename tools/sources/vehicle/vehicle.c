@@ -153,6 +153,8 @@ int vehicle_place(struct vehicle *v, const struct sim_VehiclePlacement *m)
 	if (r < 0)
 		return r;
 	model_put(&v->model, &at);
+	v->jumps++;
+	v->spawns += action == SIM_VEHICLE_PLACEMENT_SPAWN;
 	begin_to_measure(v);
 	if (action == SIM_VEHICLE_PLACEMENT_TAKE_OVER)
 		v->orders.mode = SIM_VEHICLE_MODE_MANUAL;

@@ -33,8 +33,9 @@ struct vehicle {
 	int64_t at_sim_ns, until_sim_ns; /* where the model is, and where the step ends */
 	int64_t step_sim_ns;             /* the end of the last step that time made */
 	int64_t step_dur_ns;
-	bool ahead;   /* the model was moved on further than time is */
-	uint64_t cut; /* steps longer than VEHICLE_STEP_MAX_NS */
+	bool ahead;             /* the model was moved on further than time is */
+	uint64_t cut;           /* steps longer than VEHICLE_STEP_MAX_NS */
+	uint32_t jumps, spawns; /* how often it was put somewhere; of these, as another vehicle */
 	struct {
 		int64_t at_ns; /* of the model */
 		double turned;
