@@ -37,6 +37,7 @@ $(eval $(call ros2_test,system-ros2-receivers,test_receivers))
 $(B)/test/system-ros2-receivers: $(B)/obj/tools/bridge/dds/receivers.o $(B)/lib/libbase.a
 $(B)/test/system-ros2-cyclone: $(B)/obj/tests/support/ros_tree.o # of typed.c
 $(eval $(call ros2_test,system-ros2-service,test_service host reader asker))
+$(eval $(call ros2_test,system-ros2-call,test_call host reader asker server))
 $(eval $(call ros2_test,system-ros2-fastdds_service,test_fastdds_service host reader asker))
 TESTS_SOAK += $(B)/test/system-ros2-fastdds_service
 TESTS_ONCE += $(B)/test/system-ros2-fastdds_service

@@ -69,6 +69,16 @@ TEST(requests_are_read)
 	assert_int_equal(rpc_read_request(&sim_SetBoolRequest_type, set_on, 21, &id, body, 0, &size), -ENOBUFS);
 }
 
+TEST(identities_are_read)
+{
+	struct rpc_id id;
+
+	assert_int_equal(rpc_read_id(set_on, 20, &id), 0);
+	assert_true(id.client == UINT64_C(0x0102030405060708) && id.sequence == -2);
+	for (size_t n = 0; n < 20; n++)
+		assert_true(rpc_read_id(set_on, n, &id) < 0);
+}
+
 static void bytes_are(const struct iov_buf *o, const uint8_t *want, size_t n)
 {
 	struct iovec iov[IOV_BUF_PIECES];

@@ -107,6 +107,16 @@ int rpc_read_request(const struct sim_type *t, const void *data, size_t len, str
 	return r < 0 ? r : cdr_reader_end(&d);
 }
 
+int rpc_read_id(const void *data, size_t len, struct rpc_id *ret)
+{
+	struct cdr_reader d;
+
+	cdr_reader_begin(&d, WIRE_CDR, data, len);
+	ret->client = sim_dec_u64(&d.dec, "client_guid");
+	ret->sequence = sim_dec_i64(&d.dec, "sequence_number");
+	return d.dec.err;
+}
+
 int rpc_write_response(const struct sim_type *t, const struct rpc_id *id, const void *body, size_t size,
 		       struct iov_buf *o)
 {

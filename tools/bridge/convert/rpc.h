@@ -38,16 +38,19 @@ int rpc_own_type(const char *service, const struct sim_type *half, const char *h
 /* Whether our type has the same fields as theirs; times as times. */
 bool rpc_same_fields(const struct sim_type *ours, const struct ros_type *theirs);
 
+/* Reads the identity that a message begins with. Errors: those of <sim/decode.h>. */
+int rpc_read_id(const void *data, size_t len, struct rpc_id *ret);
+
 /*
- * Reads a request into a body of at most `room` bytes, aligned to 64. ret_id NULL: the request has no id. Errors: those
- * of <sim/decode.h>, -ENOBUFS.
+ * Reads a request, or the response that a client gets, which has the same form, into a body of at most `room` bytes,
+ * aligned to 64. ret_id NULL: the message has no id. Errors: those of <sim/decode.h>, -ENOBUFS.
  */
 int rpc_read_request(const struct sim_type *t, const void *data, size_t len, struct rpc_id *ret_id, void *body,
 		     size_t room, size_t *ret_size);
 
 /*
- * Writes a response; o borrows body until it is sent. id NULL: the response has no id. Errors: -EBADMSG malformed body,
- * -ENOMEM, -ERANGE a time.
+ * Writes a response, or the request of a client; o borrows body until it is sent. id NULL: the message has no id.
+ * Errors: -EBADMSG malformed body, -ENOMEM, -ERANGE a time.
  */
 int rpc_write_response(const struct sim_type *t, const struct rpc_id *id, const void *body, size_t size,
 		       struct iov_buf *o);

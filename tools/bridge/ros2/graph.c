@@ -46,7 +46,7 @@ static void put_node(struct sim_bridge *b, struct sim_enc *e)
 {
 	sim_enc_text(e, "node_namespace", b->node_namespace);
 	sim_enc_text(e, "node_name", b->node);
-	sim_enc_list(e, "reader_gid_seq", count_readers(b) + b->n_services);
+	sim_enc_list(e, "reader_gid_seq", count_readers(b) + b->n_services + b->remotes.n);
 	for (unsigned i = 0; i < b->n_inbound; i++)
 		if (b->inbound[i].reader > 0)
 			put_gid(b, e, b->inbound[i].reader);
@@ -54,11 +54,15 @@ static void put_node(struct sim_bridge *b, struct sim_enc *e)
 		put_gid(b, e, b->sim_time.reader);
 	for (unsigned i = 0; i < b->n_services; i++)
 		put_gid(b, e, ros2_service_reader(b->services[i]));
-	sim_enc_list(e, "writer_gid_seq", b->n_topics + b->n_services);
+	for (unsigned i = 0; i < b->remotes.n; i++)
+		put_gid(b, e, b->remotes.all[i].reader);
+	sim_enc_list(e, "writer_gid_seq", b->n_topics + b->n_services + b->remotes.n);
 	for (unsigned i = 0; i < b->n_topics; i++)
 		put_gid(b, e, b->topics[i]->writer);
 	for (unsigned i = 0; i < b->n_services; i++)
 		put_gid(b, e, ros2_service_writer(b->services[i]));
+	for (unsigned i = 0; i < b->remotes.n; i++)
+		put_gid(b, e, b->remotes.all[i].writer);
 }
 
 void ros2_graph_publish(struct sim_bridge *b)
@@ -251,7 +255,8 @@ static void *graph_main(void *arg)
 	dds_time_t due = dds_time() + g->wait_dur_ns;
 
 	while (!atomic_load(&g->waiter.stop)) {
-		int64_t rest_dur_ns = ros2_clock_publishers_look(b), learn_dur_ns = ros2_learn_look(b), missed_dur_ns;
+		int64_t rest_dur_ns = ros2_clock_publishers_look(b), learn_dur_ns = ros2_learn_look(b),
+			remotes_dur_ns = ros2_remotes_look(b), missed_dur_ns;
 		dds_time_t now = dds_time();
 		dds_subscription_matched_status_t matched;
 
@@ -261,6 +266,8 @@ static void *graph_main(void *arg)
 			rest_dur_ns = missed_dur_ns;
 		if (learn_dur_ns < rest_dur_ns)
 			rest_dur_ns = learn_dur_ns;
+		if (remotes_dur_ns < rest_dur_ns)
+			rest_dur_ns = remotes_dur_ns;
 		if (!g->form && due - now < rest_dur_ns)
 			rest_dur_ns = due - now;
 		waiter_wait(&g->waiter, rest_dur_ns);

@@ -159,26 +159,6 @@ static bool find_service(struct sim_bridge *b, const dds_guid_t *participant, un
 	return found;
 }
 
-/* As a client of rmw_cyclonedds has it: its two endpoints say that they belong together. */
-static dds_qos_t *client_qos(const struct sim_bridge *b, int64_t number, const char *hash)
-{
-	static const struct ros2_qos services_default = { .reliable = true, .depth = 10 };
-	dds_qos_t *qos = ros2_qos_create(&services_default, "");
-	dds_guid_t guid = { { 0 } };
-	char data[200] = "clientid=";
-	size_t n = strlen(data);
-
-	if (!qos)
-		return NULL;
-	(void)dds_get_guid(b->participant, &guid);
-	memcpy(guid.v + 8, &number, sizeof(number));
-	for (size_t i = 0; i < sizeof(guid.v); i++)
-		n += (size_t)snprintf(data + n, sizeof(data) - n, "%s%x", i ? "." : "", guid.v[i]);
-	n += (size_t)snprintf(data + n, sizeof(data) - n, ";typehash=%s;", hash);
-	dds_qset_userdata(qos, data, n);
-	return qos;
-}
-
 static dds_entity_t open_half(struct sim_bridge *b, struct learn_question *q, bool reply)
 {
 	const char *type = reply ? "type_description_interfaces/srv/GetTypeDescription_Response"
@@ -190,7 +170,7 @@ static dds_entity_t open_half(struct sim_bridge *b, struct learn_question *q, bo
 	if (ros_definition_type(ros2_types, type, &e.type, &q->made[reply]) < 0)
 		return DDS_RETCODE_OUT_OF_RESOURCES;
 	snprintf(name, sizeof(name), "%s%s" SERVICE "%s", reply ? "rr" : "rq", q->node, reply ? "Reply" : "Request");
-	e.qos = client_qos(b, q->id.sequence, e.type->hash);
+	e.qos = ros2_qos_client(b, q->id.sequence, e.type->hash);
 	entity = endpoint_create(b->participant, &e);
 	q->entities[reply] = e.topic;
 	q->entities[2 + reply] = entity;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is there and does not take part, for the log and for the sentence of the bridge's status: publishers of another type on a
- * topic that is read, another domain that this machine uses while nobody is in ours, DDS Security, two distributions in one graph,
+ * topic that is read, a service that is served as another type than it is called, another domain that this machine uses while nobody is in ours, DDS Security, two distributions in one graph,
  * and participants on a network where we are on loopback alone (unheard.c). Behind "; but " the sentence says what, so that `simctl
  * doctor` warns of it.
  *
@@ -40,44 +40,96 @@ static void print_type(const char *dds, char *out, size_t size)
 		snprintf(out, size, "%s", dds);
 }
 
-static const struct ros2_inbound *read_as_another(const struct sim_bridge *b, const dds_builtintopic_endpoint_t *e)
+/* What is expected of a topic; name NULL: nothing. */
+struct expected {
+	const char *name;
+	bool service;
+	char dds[160]; /* its type */
+};
+
+static bool is_reply(const char *topic, const char *service)
+{
+	size_t n = strlen(service);
+
+	return strncmp(topic, "rr", 2) == 0 && strncmp(topic + 2, service, n) == 0 &&
+	       strcmp(topic + 2 + n, "Reply") == 0;
+}
+
+static struct expected find_expected(const struct sim_bridge *b, const char *topic)
+{
+	struct expected r = { .name = NULL };
+
+	for (unsigned i = 0; i < b->n_inbound && !r.name; i++) {
+		const struct ros2_inbound *in = &b->inbound[i];
+
+		if (!atomic_load(&in->in.waits) && strncmp(topic, "rt", 2) == 0 &&
+		    strcmp(topic + 2, in->in.name) == 0 &&
+		    ros_type_dds_name(in->in.conversion.type, r.dds, sizeof(r.dds)) == 0)
+			r.name = in->in.name;
+	}
+	for (unsigned i = 0; i < b->remotes.n && !r.name; i++) {
+		const struct ros2_remote *m = &b->remotes.all[i];
+
+		if (is_reply(topic, m->call->name) && ros_type_dds_name(m->types.response, r.dds, sizeof(r.dds)) == 0) {
+			r.name = m->call->name;
+			r.service = true;
+		}
+	}
+	return r;
+}
+
+/* As print_type(), of a reply's the service. */
+static void print_expected(const struct expected *x, const char *dds, char *out, size_t size)
+{
+	static const char half[] = "_Response";
+	size_t n;
+
+	print_type(dds, out, size);
+	n = strlen(out);
+	if (x->service && n > strlen(half) && strcmp(out + n - strlen(half), half) == 0)
+		out[n - strlen(half)] = '\0';
+}
+
+static void log_another(struct sim_bridge *b, const struct expected *x, const char *type)
 {
 	char ours[160];
 
-	for (unsigned i = 0; i < b->n_inbound; i++) {
-		const struct ros2_inbound *in = &b->inbound[i];
-
-		if (atomic_load(&in->in.waits))
-			continue;
-		if (strncmp(e->topic_name, "rt", 2) == 0 && strcmp(e->topic_name + 2, in->in.name) == 0 &&
-		    ros_type_dds_name(in->in.conversion.type, ours, sizeof(ours)) == 0 &&
-		    strcmp(e->type_name, ours) != 0)
-			return in;
-	}
-	return NULL;
+	if (!limit_allows(&b->missed.lines))
+		return;
+	print_expected(x, x->dds, ours, sizeof(ours));
+	if (x->service)
+		log_warn(b, "service %s of ROS 2 is served as %s, and called as %s: it is not asked", x->name, type,
+			 ours);
+	else
+		log_warn(b, "%s: a publisher sends %s there, which is not heard: the topic is read as %s", x->name,
+			 type, ours);
 }
 
 void ros2_missed_add(struct sim_bridge *b, const dds_builtintopic_endpoint_t *e, dds_instance_handle_t instance)
 {
 	struct ros2_missed *m = &b->missed;
-	const struct ros2_inbound *in = read_as_another(b, e);
-	char dds[160], ours[160];
+	struct expected x = find_expected(b, e->topic_name);
+	bool another = x.name && strcmp(e->type_name, x.dds) != 0;
 
-	for (unsigned i = 0; in && i < m->n; i++)
+	for (unsigned i = 0; another && i < m->n; i++)
 		if (m->one[i].instance == instance)
 			return;
-	m->full |= in && m->n == ROS2_MISSED_MAX;
-	if (!in || m->n == ROS2_MISSED_MAX)
+	m->full |= another && m->n == ROS2_MISSED_MAX;
+	if (!another || m->n == ROS2_MISSED_MAX)
 		return;
 	m->one[m->n].instance = instance;
-	m->one[m->n].topic = in->in.name;
-	print_type(e->type_name, m->one[m->n].type, sizeof(m->one[0].type));
-	m->n++;
-	if (ros_type_dds_name(in->in.conversion.type, dds, sizeof(dds)) < 0 || !limit_allows(&m->lines))
-		return;
-	print_type(dds, ours, sizeof(ours));
-	log_warn(b, "%s: a publisher sends %s there, which is not heard: the topic is read as %s", in->in.name,
-		 m->one[m->n - 1].type, ours);
+	m->one[m->n].topic = x.name;
+	m->one[m->n].service = x.service;
+	print_expected(&x, e->type_name, m->one[m->n].type, sizeof(m->one[0].type));
+	log_another(b, &x, m->one[m->n++].type);
+}
+
+const char *ros2_missed_service(const struct sim_bridge *b, const char *name)
+{
+	for (unsigned i = 0; i < b->missed.n; i++)
+		if (b->missed.one[i].service && b->missed.one[i].topic == name)
+			return b->missed.one[i].type;
+	return NULL;
 }
 
 void ros2_missed_drop(struct sim_bridge *b, dds_instance_handle_t instance)
@@ -244,6 +296,8 @@ static void print_all(const struct sim_bridge *b, char *out, size_t size)
 	size -= n + MORE_MAX;
 	if (*b->unheard.on)
 		n = (size_t)snprintf(out, size, "; but participants on %s are not heard", b->unheard.on);
+	else if (m->n && m->one[0].service)
+		n = (size_t)snprintf(out, size, "; but service %s is served as %s", m->one[0].topic, m->one[0].type);
 	else if (m->n)
 		n = (size_t)snprintf(out, size, "; but a publisher of %s on %s is not heard", m->one[0].type,
 				     m->one[0].topic);

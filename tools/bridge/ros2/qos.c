@@ -54,6 +54,25 @@ dds_qos_t *ros2_qos_create(const struct ros2_qos *q, const char *hash)
 	return qos;
 }
 
+dds_qos_t *ros2_qos_client(const struct sim_bridge *b, int64_t number, const char *hash)
+{
+	static const struct ros2_qos services_default = { .reliable = true, .depth = 10 };
+	dds_qos_t *qos = ros2_qos_create(&services_default, "");
+	dds_guid_t guid = { { 0 } };
+	char data[200] = "clientid=";
+	size_t n = strlen(data);
+
+	if (!qos)
+		return NULL;
+	(void)dds_get_guid(b->participant, &guid);
+	memcpy(guid.v + 8, &number, sizeof(number));
+	for (size_t i = 0; i < sizeof(guid.v); i++)
+		n += (size_t)snprintf(data + n, sizeof(data) - n, "%s%x", i ? "." : "", guid.v[i]);
+	n += (size_t)snprintf(data + n, sizeof(data) - n, ";typehash=%s;", hash);
+	dds_qset_userdata(qos, data, n);
+	return qos;
+}
+
 static const char *policy_name(uint32_t id)
 {
 	switch (id) {

@@ -34,6 +34,8 @@ static const struct sim_bridge_option options[] = {
 	TOPICS_OPTION_COMPAT,
 	{ "subscribe", "{}",
 	  "what comes in: {\"/topic\": {\"type\": ..., \"channel\": ...}}; without a type that of its publisher" },
+	{ "call", "{}",
+	  "services of other nodes for the clients of simd: {\"/name\": {\"type\": ..., \"service\": ...}}" },
 	{ NULL, NULL, NULL },
 };
 
@@ -103,7 +105,7 @@ static int ros2_check(const struct sim_bridge_host *host, const char *connection
 	set_common(b);
 	r = read_options(b);
 	if (r == 0)
-		r = topics_check(&b->common, false);
+		r = topics_check(&b->common, true);
 	free(b);
 	return r;
 }
@@ -115,6 +117,7 @@ static void ros2_destroy(struct sim_bridge *b)
 	waiter_close(&b->sim_time.waiter);
 	waiter_close(&b->graph.waiter); /* its thread looks at what comes in */
 	ros2_learn_close(b);
+	ros2_remotes_close(b);
 	ros2_unheard_close(&b->unheard);
 	ros2_inbound_close(b);
 	log_info(b, "%llu messages converted, %llu not, without a subscriber",
@@ -126,6 +129,7 @@ static void ros2_destroy(struct sim_bridge *b)
 	rtps_identity_close(b->identity);
 	topics_finish(&b->common);
 	sockets_log_close(&b->cyclone_log);
+	pthread_mutex_destroy(&b->remotes.lock);
 	pthread_mutex_destroy(&b->missed.lock);
 	pthread_mutex_destroy(&b->listening);
 	pthread_mutex_destroy(&b->lock);
@@ -139,9 +143,9 @@ static int open_large(struct sim_bridge *b)
 
 static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **ret)
 {
-	static int (*const open[])(struct sim_bridge * b) = { read_options,    ros2_domain_open,   ros2_inbound_open,
-							      ros2_graph_open, ros2_sim_time_open, ros2_services_open,
-							      open_large };
+	static int (*const open[])(struct sim_bridge * b) = { read_options,       ros2_domain_open, ros2_inbound_open,
+							      ros2_remotes_open,  ros2_graph_open,  ros2_sim_time_open,
+							      ros2_services_open, open_large };
 	struct sim_bridge *b = calloc(1, sizeof(*b));
 	int r = 0;
 
@@ -153,6 +157,7 @@ static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **r
 	pthread_mutex_init(&b->lock, NULL);
 	pthread_mutex_init(&b->listening, NULL);
 	pthread_mutex_init(&b->missed.lock, NULL);
+	pthread_mutex_init(&b->remotes.lock, NULL);
 	b->missed.domain = b->unheard.fd = -1;
 	for (size_t i = 0; r == 0 && i < sizeof(open) / sizeof(open[0]); i++)
 		r = open[i](b);
@@ -172,12 +177,14 @@ static int ros2_connect(struct sim_bridge *b, const char *connection)
 	}
 	ros2_report_status(b, SIM_BRIDGE_CONNECTED);
 	topics_offer(&b->common);
+	ros2_remotes_serve(b, true);
 	waiter_poke(&b->sim_time.waiter);
 	return 0;
 }
 
 static void ros2_disconnect(struct sim_bridge *b)
 {
+	ros2_remotes_serve(b, false);
 	ros2_report_status(b, SIM_BRIDGE_DISCONNECTED);
 	waiter_poke(&b->sim_time.waiter);
 }

@@ -20,6 +20,7 @@
 #include "large.h"
 #include "learn.h"
 #include "limit.h"
+#include "remote.h"
 #include "sockets.h"
 #include "topics.h"
 #include "waiter.h"
@@ -119,7 +120,8 @@ struct ros2_unheard { /* unheard.c; the graph's thread's */
 struct ros2_missed { /* what does not take part; but for `lock` and `told` the graph's thread's */
 	struct {
 		dds_instance_handle_t instance;
-		const char *topic; /* borrows, of ros2_inbound */
+		const char *topic; /* borrows, of ros2_inbound or, a service, of topics_call */
+		bool service;
 		char type[96];
 	} one[ROS2_MISSED_MAX];
 	unsigned n;
@@ -184,6 +186,7 @@ struct sim_bridge {
 	struct ros2_missed missed;
 	struct ros2_unheard unheard;
 	struct learn learn;
+	struct ros2_remotes remotes;
 	pthread_mutex_t listening; /* readers of topics that come in begin and end; before lock */
 	char node[64], node_namespace[64];
 	_Atomic int status;
@@ -231,6 +234,8 @@ int64_t ros2_clock_publishers_look(struct sim_bridge *b);
  */
 int ros2_missed_open(struct sim_bridge *b);
 void ros2_missed_add(struct sim_bridge *b, const dds_builtintopic_endpoint_t *e, dds_instance_handle_t instance);
+/* What a service that is called is served as instead, NULL: as the rig says, or not at all. */
+const char *ros2_missed_service(const struct sim_bridge *b, const char *name);
 void ros2_missed_drop(struct sim_bridge *b, dds_instance_handle_t instance);
 int64_t ros2_missed_look(struct sim_bridge *b);
 void ros2_report_status(struct sim_bridge *b, enum sim_bridge_status status);
@@ -286,6 +291,11 @@ void ros2_inbound_learnt(struct sim_bridge *b, struct ros2_inbound *in);
 int ros2_services_open(struct sim_bridge *b);
 void ros2_service(struct sim_bridge *b, const char *name, const struct sim_service_type *type);
 void ros2_services_close(struct sim_bridge *b);
+/*
+ * Once for a bridge, by its first service: the domain is known from a topic on. What rmw_fastrtps cannot have, rmw_cyclonedds
+ * still has: b->identity stays NULL then, and a warning says why.
+ */
+void ros2_identity_open(struct sim_bridge *b, const struct ddsi_sertype *type);
 dds_entity_t ros2_service_reader(const struct ros2_service *s);
 dds_entity_t ros2_service_writer(const struct ros2_service *s);
 
@@ -300,6 +310,8 @@ int ros2_sim_time_open(struct sim_bridge *b);
 struct ros2_qos ros2_qos_of(const struct topic_options *w, struct ros2_qos deflt);
 /* The QoS of an endpoint, with the USER_DATA that each of ours has. returns: dds_delete_qos(); NULL: no memory. */
 dds_qos_t *ros2_qos_create(const struct ros2_qos *q, const char *hash);
+/* The same of a client's two endpoints, which say that they belong together, as those of rmw_cyclonedds: number: which of our clients. */
+dds_qos_t *ros2_qos_client(const struct sim_bridge *b, int64_t number, const char *hash);
 /* What USER_DATA has behind "typehash=" or another such key, up to the next ';'; "": it does not have it. Too long a value is cut. */
 void ros2_qos_user_data(const dds_qos_t *qos, const char *key, char *ret, size_t size);
 /* A peer asks for more than is offered: logged once for each policy. topic: as ROS calls it. hint: what to do. */

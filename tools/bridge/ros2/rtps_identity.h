@@ -11,7 +11,7 @@
 
 #include "rtps_packet.h"
 
-#define RTPS_ENTITIES_MAX 128u
+#define RTPS_ENTITIES_MAX 192u
 
 struct ddsi_sertype;
 struct nn_rdata;
@@ -34,7 +34,7 @@ void rtps_identity_close(struct rtps_identity *x);
 
 /*
  * A writer of replies: its samples have RTPS_QOS_SIZE bytes before their payload in memory, zero or the inline QoS to send with
- * them. Or a reader of requests. Until remove(), which comes after it is deleted. -EMFILE.
+ * them. Or a writer of requests, or the reader of either. Until remove(), which comes after it is deleted. -EMFILE.
  */
 int rtps_identity_add(struct rtps_identity *x, const dds_guid_t *entity);
 void rtps_identity_remove(struct rtps_identity *x, const dds_guid_t *entity);

@@ -34,8 +34,7 @@ static void service_free(struct ros2_service *s)
 		rtps_identity_remove(s->bridge->identity, &s->writer_guid);
 		rtps_identity_remove(s->bridge->identity, &s->reader_guid);
 	}
-	ros_text_destroy(s->made[0]);
-	ros_text_destroy(s->made[1]);
+	ros2_halves_finish(&s->types);
 	sim_type_unref(s->response);
 	free(s->body);
 	free(s);
@@ -90,11 +89,7 @@ static dds_qos_t *endpoint_qos(const struct ros2_service *s, const struct ros_ty
 	return qos;
 }
 
-/*
- * Once for a bridge, by its first service: the domain is known from a topic on. What rmw_fastrtps cannot have, rmw_cyclonedds
- * still has.
- */
-static void open_identity(struct sim_bridge *b, const struct ddsi_sertype *type)
+void ros2_identity_open(struct sim_bridge *b, const struct ddsi_sertype *type)
 {
 	char why[256] = "";
 	int r;
@@ -115,7 +110,7 @@ static void serve_fastrtps(struct ros2_service *s)
 {
 	struct sim_bridge *b = s->bridge;
 
-	open_identity(b, s->response_sertype);
+	ros2_identity_open(b, s->response_sertype);
 	s->serves_fastrtps = b->identity && dds_get_guid(s->writer, &s->writer_guid) == 0 &&
 			     rtps_identity_add(b->identity, &s->writer_guid) == 0;
 }
@@ -124,8 +119,8 @@ static int create_writer(struct ros2_service *s)
 {
 	char name[160];
 	struct endpoint e = { .name = name,
-			      .type = s->response_type,
-			      .qos = endpoint_qos(s, s->response_type),
+			      .type = s->types.response,
+			      .qos = endpoint_qos(s, s->types.response),
 			      .listener = dds_create_listener(s) };
 
 	dds_lset_publication_matched(e.listener, service_on_matched);
@@ -143,8 +138,8 @@ static int create_reader(struct ros2_service *s)
 {
 	char name[160];
 	struct endpoint e = { .name = name,
-			      .type = s->request_type,
-			      .qos = endpoint_qos(s, s->request_type),
+			      .type = s->types.request,
+			      .qos = endpoint_qos(s, s->types.request),
 			      .listener = dds_create_listener(s),
 			      .reads = true,
 			      .keeps_origin = s->serves_fastrtps };
@@ -172,42 +167,16 @@ static int create_endpoints(struct ros2_service *s)
 	return r < 0 ? r : create_reader(s);
 }
 
-/* As ROS defines the two halves, or with our fields under the name that the service has. */
-static int find_types(struct ros2_service *s, char *why, size_t why_size)
-{
-	const struct ros_service *ros = rpc_service(ros2_services, s->type->name);
-	int r;
-
-	if (ros) {
-		s->request_type = ros->request;
-		s->response_type = ros->response;
-		return 0;
-	}
-	r = rpc_own_type(s->type->name, s->type->request, "Request", ros2_types, &s->made[0], why, why_size);
-	if (r == 0)
-		r = rpc_own_type(s->type->name, s->type->response, "Response", ros2_types, &s->made[1], why, why_size);
-	if (r < 0)
-		return r;
-	s->request_type = ros_text_type(s->made[0]);
-	s->response_type = ros_text_type(s->made[1]);
-	return 0;
-}
-
 /* ---- notifications of the host ---- */
 
-static int check(struct sim_bridge *b, const char *name, const struct sim_service_type *type, char *why, size_t size)
+static int check(struct sim_bridge *b, const char *name, char *why, size_t size)
 {
-	const struct ros_service *ros = rpc_service(ros2_services, type->name);
-
 	if (!SIM_BRIDGE_HOST_HAS(b->host, call))
 		snprintf(why, size, "this simbridge cannot call services: install a newer one");
 	else if (!topic_name_ok(name))
 		topic_name_bad(name, why, size);
 	else if (b->n_services == ROS2_SERVICES_MAX)
 		snprintf(why, size, "more than %u services", ROS2_SERVICES_MAX);
-	else if (ros &&
-		 (!rpc_same_fields(type->request, ros->request) || !rpc_same_fields(type->response, ros->response)))
-		snprintf(why, size, "%s has other fields than %s has in ROS", type->name, ros->name);
 	else
 		return 0;
 	return -EINVAL;
@@ -227,7 +196,7 @@ static int service_create(struct sim_bridge *b, const char *name, const struct s
 	s->refs = 1;
 	snprintf(s->name, sizeof(s->name), "%s", name);
 	s->body = aligned_alloc(64, SIM_SERVICE_BODY_MAX);
-	r = s->body ? find_types(s, why, why_size) : -ENOMEM;
+	r = s->body ? ros2_halves_find(type, &s->types, why, why_size) : -ENOMEM;
 	if (r == 0)
 		r = create_endpoints(s);
 	if (r < 0)
@@ -241,7 +210,7 @@ static void begin(struct sim_bridge *b, const char *name, const struct sim_servi
 {
 	struct ros2_service *s;
 	char why[256] = "";
-	int r = check(b, name, type, why, sizeof(why));
+	int r = check(b, name, why, sizeof(why));
 
 	if (r == 0)
 		r = service_create(b, name, type, &s, why, sizeof(why));

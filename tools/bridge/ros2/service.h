@@ -3,6 +3,7 @@
 #ifndef SERVICE_H
 #define SERVICE_H
 
+#include "halves.h"
 #include "ros2.h"
 #include "rpc.h"
 #include "rtps_identity.h"
@@ -14,12 +15,11 @@ struct ros2_service {
 	char name[SIM_CHANNEL_MAX + 1];
 	unsigned refs; /* one of the bridge's list, one of each request that is open */
 	dds_entity_t request_topic, response_topic, writer;
-	_Atomic dds_entity_t reader;                         /* 0: the service was removed */
-	const struct ros_type *request_type, *response_type; /* theirs */
+	_Atomic dds_entity_t reader; /* 0: the service was removed */
+	struct ros2_halves types;    /* theirs */
 	struct ddsi_sertype *response_sertype;
-	struct ros_text *made[2]; /* those two types, where they had to be made */
-	char id[100];             /* "serviceid=...;" */
-	uint8_t *body;            /* of the request that is being read */
+	char id[100];  /* "serviceid=...;" */
+	uint8_t *body; /* of the request that is being read */
 	_Atomic uint64_t dropped;
 	bool serves_fastrtps;
 	dds_guid_t writer_guid, reader_guid; /* where it serves them */

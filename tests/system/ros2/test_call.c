@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Services of other nodes for the clients of simd, by the ROS 2 bridge's option "call": the servers are DDS programs in other processes
+ * (server.c), the host is the test's. Each request has one answer, whatever a server does: it answers, refuses, is slow or silent, goes away,
+ * or sends what nobody asked for. What is wrong is named.
+ */
+#include "tests/support/test.h"
+
+#include <errno.h>
+#include <sys/wait.h>
+
+#include <sim/srv/SetBool.h>
+
+#include "asker.h"
+#include "host.h"
+#include "reader.h"
+#include "server.h"
+
+#define CALL "{\"/lamp\":{\"type\":\"std_srvs/srv/SetBool\",\"service\":\"lamp\"}}"
+
+static struct host h;
+static struct sim_bridge *b;
+
+static void begin(const char *call)
+{
+	static const char *options[] = { "ros_distro", "humble", "localhost", "true", "call", NULL, NULL };
+
+	options[5] = call;
+	host_init(&h, PLUGIN, options);
+	b = host_create(&h);
+	assert_string_equal(h.served.name, "lamp");
+	assert_string_equal(h.served.type->name, "sim/SetBool");
+}
+
+static void end(void)
+{
+	h.ops->disconnect(b);
+	assert_string_equal(h.served.name, "");
+	h.ops->destroy(b);
+}
+
+static void ask(bool on)
+{
+	static char pending;
+	const struct sim_SetBoolRequest q = { .data = on };
+
+	h.served.fn(h.served.user, &q, sizeof(q), (struct sim_pending *)(void *)&pending);
+}
+
+static void is_answered(bool success, const char *text)
+{
+	struct host_answer a = host_next_answer(&h);
+	const struct sim_SetBoolResponse *m = (const void *)a.response;
+
+	assert_string_equal(a.why, "");
+	assert_int_equal(a.result, 0);
+	assert_int_equal(m->success, success);
+	assert_string_equal((const char *)a.response + m->message.offset, text);
+}
+
+static void is_failed(int result, const char *why)
+{
+	struct host_answer a = host_next_answer(&h);
+
+	assert_string_equal(a.why, why);
+	assert_int_equal(a.result, result);
+}
+
+/* ---- servers as they should be ---- */
+
+TEST(a_server_answers)
+{
+	struct server s = server_start("/lamp", "a", HASH_RIGHT);
+
+	begin(CALL);
+	server_go(&s);
+	server_await(&s, SERVER_MATCHED);
+	for (int i = 0; i < 50; i++) {
+		ask(i % 2);
+		is_answered(true, i % 2 ? "on" : "off");
+	}
+	end();
+	server_stop(&s);
+}
+
+TEST(a_server_of_humble_answers)
+{
+	struct server s = server_start("/lamp", "ra", HASH_NONE);
+
+	begin(CALL);
+	server_go(&s);
+	server_await(&s, SERVER_MATCHED);
+	ask(true);
+	is_answered(false, "it is broken");
+	ask(true);
+	is_answered(true, "on");
+	end();
+	server_stop(&s);
+}
+
+TEST(an_answer_may_come_later)
+{
+	struct server s = server_start("/lamp", "w", HASH_RIGHT);
+
+	begin(CALL);
+	server_go(&s);
+	server_await(&s, SERVER_MATCHED);
+	for (int i = 0; i < 3; i++) {
+		ask(true);
+		server_await(&s, SERVER_WAITS);
+		server_go(&s);
+		is_answered(true, "on");
+	}
+	end();
+	server_stop(&s);
+}
+
+/* ---- servers that come and go ---- */
+
+TEST(a_server_that_comes_after_the_request)
+{
+	struct server s = server_start("/lamp", "a", HASH_RIGHT);
+	struct host_answer a;
+
+	begin(CALL);
+	ask(true);
+	is_failed(-ENOENT, "/lamp of ROS 2: no node serves it");
+	server_go(&s);
+	do { /* a machine that is busy may take longer to find it than a request waits */
+		ask(true);
+		a = host_next_answer(&h);
+	} while (a.result == -ENOENT);
+	assert_int_equal(a.result, 0);
+	end();
+	server_stop(&s);
+}
+
+TEST(a_server_that_goes_and_comes_back)
+{
+	struct server first = server_start("/lamp", "aq", HASH_RIGHT), second = server_start("/lamp", "a", HASH_RIGHT);
+
+	begin(CALL);
+	server_go(&first);
+	server_await(&first, SERVER_MATCHED);
+	ask(true);
+	is_answered(true, "on");
+	ask(true);
+	is_failed(-EPIPE, "/lamp of ROS 2: its node has gone before it answered");
+	server_go(&second);
+	server_await(&second, SERVER_MATCHED);
+	ask(false);
+	is_answered(true, "off");
+	end();
+	server_stop(&first);
+	server_stop(&second);
+}
+
+/* The other one is a new bridge of the same rig: its requests begin with the number 1 again. */
+TEST(the_bridge_starts_again)
+{
+	struct server s = server_start("/lamp", "a", HASH_RIGHT);
+
+	begin(CALL);
+	server_go(&s);
+	server_await(&s, SERVER_MATCHED);
+	ask(true);
+	is_answered(true, "on");
+	end();
+	begin(CALL);
+	ask(false);
+	is_answered(true, "off");
+	end();
+	server_stop(&s);
+}
+
+TEST(a_request_is_open_when_the_bridge_ends)
+{
+	struct server s = server_start("/lamp", "n", HASH_RIGHT);
+
+	begin(CALL);
+	server_go(&s);
+	server_await(&s, SERVER_MATCHED);
+	ask(true);
+	server_await(&s, SERVER_NEVER);
+	end();
+	is_failed(-ECANCELED, "/lamp of ROS 2: the bridge ends");
+	server_stop(&s);
+}
+
+/* ---- servers as they should not be ---- */
+
+/* The late one is answered for another client, whose request it is not. */
+TEST(a_server_that_is_silent_then_late)
+{
+	struct server s = server_start("/lamp", "wa", HASH_RIGHT);
+
+	begin(CALL);
+	server_go(&s);
+	server_await(&s, SERVER_MATCHED);
+	ask(true);
+	server_await(&s, SERVER_WAITS);
+	is_failed(-ETIMEDOUT, "/lamp of ROS 2: it does not answer in time");
+	ask(false);
+	server_go(&s);
+	is_answered(true, "off");
+	host_wait_log(&h,
+		      "service /lamp of ROS 2: a reply is ignored: its request was answered, or given up (1 so far)");
+	end();
+	server_stop(&s);
+}
+
+TEST(a_server_that_answers_twice)
+{
+	struct server s = server_start("/lamp", "ta", HASH_RIGHT);
+
+	begin(CALL);
+	server_go(&s);
+	server_await(&s, SERVER_MATCHED);
+	ask(true);
+	is_answered(true, "on");
+	host_wait_log(&h, "a reply is ignored: its request was answered, or given up");
+	ask(false);
+	is_answered(true, "off");
+	end();
+	server_stop(&s);
+}
+
+TEST(replies_to_others_and_to_what_was_never_asked)
+{
+	struct server s = server_start("/lamp", "fa", HASH_RIGHT);
+
+	begin(CALL);
+	server_go(&s);
+	server_await(&s, SERVER_MATCHED);
+	ask(true);
+	is_answered(true, "on");
+	host_wait_log(&h, "a reply is ignored: nothing with its number was asked (1 so far)");
+	ask(false);
+	is_answered(true, "off");
+	end();
+	assert_null(strstr(h.log, "(200 so far)"));
+	assert_non_null(strstr(h.log, "(128 so far)"));
+	server_stop(&s);
+}
+
+TEST(replies_that_are_too_long)
+{
+	struct server s = server_start("/lamp", "lha", HASH_RIGHT);
+
+	begin(CALL);
+	server_go(&s);
+	server_await(&s, SERVER_MATCHED);
+	ask(true);
+	is_failed(-EMSGSIZE, "/lamp of ROS 2: its answer is longer than 65536 bytes");
+	ask(true);
+	is_answered(true, "on");
+	host_wait_log(&h, "a reply is ignored: it is longer than 4 MiB (1 so far)");
+	ask(false);
+	is_answered(true, "off");
+	end();
+	server_stop(&s);
+}
+
+TEST(replies_that_are_malformed)
+{
+	struct server s = server_start("/lamp", "sbxa", HASH_RIGHT);
+
+	begin(CALL);
+	server_go(&s);
+	server_await(&s, SERVER_MATCHED);
+	for (int i = 0; i < 3; i++) {
+		struct host_answer a;
+
+		ask(true);
+		a = host_next_answer(&h);
+		assert_int_equal(a.result, -EBADMSG);
+		assert_non_null(strstr(a.why, "/lamp of ROS 2: its answer is malformed: "));
+	}
+	ask(false);
+	is_answered(true, "off");
+	end();
+	server_stop(&s);
+}
+
+TEST(a_service_of_another_type_is_named)
+{
+	struct server s = server_start("/lamp", "o", HASH_RIGHT);
+
+	begin(CALL);
+	server_go(&s);
+	host_wait_log(&h,
+		      "service /lamp of ROS 2 is served as std_srvs/srv/Trigger, and called as std_srvs/srv/SetBool");
+	host_wait_log(&h, "; but service /lamp is served as std_srvs/srv/Trigger");
+	ask(true);
+	is_failed(-ENOENT, "/lamp of ROS 2: it is served as std_srvs/srv/Trigger, which is another type");
+	end();
+	server_stop(&s);
+}
+
+TEST(a_service_of_another_definition_is_named)
+{
+	struct server s = server_start("/lamp", "a", HASH_OTHER);
+
+	begin(CALL);
+	server_go(&s);
+	server_await(&s, SERVER_MATCHED);
+	ask(true);
+	is_failed(-ENOENT, "/lamp of ROS 2: its node is not asked: it has another definition of the type");
+	host_wait_log(&h, " is not asked: it has another definition of the type");
+	end();
+	server_stop(&s);
+}
+
+/* Each has all requests: the second answer is for none that is open. */
+TEST(two_servers_are_named)
+{
+	struct server first = server_start("/lamp", "a", HASH_RIGHT), second = server_start("/lamp", "a", HASH_RIGHT);
+
+	begin(CALL);
+	server_go(&first);
+	server_go(&second);
+	host_wait_log(&h,
+		      "service /lamp of ROS 2: 2 nodes serve it: each gets all requests, and the first answer counts");
+	for (int i = 0; i < 10; i++) {
+		ask(true);
+		is_answered(true, "on");
+	}
+	end();
+	server_stop(&first);
+	server_stop(&second);
+}
+
+TEST_PROCESSES()
