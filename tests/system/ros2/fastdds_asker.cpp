@@ -10,6 +10,14 @@
  *         loss=N                                   of the packets that it sends each N-th is lost
  *         garble=N                                 so many packets with inline QoS have some of it overwritten first
  *         early=1                                  nobody hears of its writer until its first request is written
+ *     fastdds-asker serve SERVICE key=value ...    until it is killed, or:
+ *         async=1 loss=N                           as above
+ *         writer=1                                 replies are to who wrote the request, not to the reader that it names
+ *         twice=1                                  each reply comes twice
+ *         foreign=N                                N replies to others, and to numbers not asked yet, go before each
+ *         silent=N                                 the N-th request has no answer
+ *         leaves=N                                 it leaves when it has the N-th request
+ *         longer=BYTES                             is added to the length of a text
  *
  * Its sendto() stands before the C library's. Threads: main calls; Fast DDS' own call the listeners. C++, because Fast DDS has no
  * other interface.
@@ -140,10 +148,25 @@ extern "C" __attribute__((visibility("default"), used)) ssize_t sendto(int fd, c
 
 struct Written : DataWriterListener {
 	std::atomic<int> n{ 0 };
+	std::mutex lock;
+	std::set<rtps::GUID_t> readers;
 
 	void on_publication_matched(DataWriter *, const PublicationMatchedStatus &s) override
 	{
+		std::lock_guard<std::mutex> held(lock);
+
 		n += s.current_count_change;
+		if (s.current_count_change > 0)
+			readers.insert(rtps::iHandle2GUID(s.last_subscription_handle));
+		else
+			readers.erase(rtps::iHandle2GUID(s.last_subscription_handle));
+	}
+
+	bool has(const rtps::GUID_t &reader)
+	{
+		std::lock_guard<std::mutex> held(lock);
+
+		return readers.count(reader) > 0;
 	}
 };
 struct Reply {
@@ -350,9 +373,90 @@ static int call(Node &n)
 	return 0;
 }
 
+/* ---- serving ---- */
+
+/* "X Y ", then as many z as make it Z long. */
+static Bytes reply_to(const Bytes &request)
+{
+	double v[3];
+	Bytes b(12);
+	std::string text;
+	uint32_t len;
+
+	memcpy(v, request.data() + 4, sizeof(v));
+	text = std::to_string(static_cast<long>(v[0])) + " " + std::to_string(static_cast<long>(v[1])) + " ";
+	if (text.size() < v[2])
+		text.resize(static_cast<size_t>(v[2]) + option("longer", 0), 'z');
+	len = static_cast<uint32_t>(text.size() + 1);
+	b[1] = 1;
+	b[4] = 1;
+	memcpy(b.data() + 8, &len, sizeof(len));
+	b.insert(b.end(), text.c_str(), text.c_str() + len);
+	b.resize((b.size() + 3) / 4 * 4);
+	return b;
+}
+
+static void write_to(Node &n, Bytes b, const rtps::SampleIdentity &to)
+{
+	rtps::WriteParams w;
+
+	w.related_sample_identity(to);
+	n.writer->write(&b, w);
+}
+
+/* To other readers, of the same request; and to that one, of requests that it has not made. */
+static void write_foreign(Node &n, const Bytes &b, const rtps::SampleIdentity &to)
+{
+	for (long i = 1; i <= option("foreign", 0); i++) {
+		rtps::SampleIdentity other = to, later = to;
+		rtps::GUID_t guid = to.writer_guid();
+
+		guid.guidPrefix.value[i % 12] ^= static_cast<rtps::octet>(i);
+		other.writer_guid(guid);
+		later.sequence_number(rtps::SequenceNumber_t(0, to.sequence_number().low + i));
+		write_to(n, b, other);
+		write_to(n, b, later);
+	}
+}
+
+/* As rmw_fastrtps does: a reply waits until the reader that the request names is known. */
+static void answer(Node &n, const Reply &r)
+{
+	rtps::SampleIdentity to = r.info.sample_identity;
+	rtps::GUID_t reader = r.info.related_sample_identity.writer_guid();
+
+	if (reader != rtps::GUID_t::unknown()) {
+		AWAIT(n.written.has(reader));
+		if (!option("writer", 0))
+			to.writer_guid(reader);
+	}
+	write_foreign(n, reply_to(r.bytes), to);
+	for (long i = 0; i <= option("twice", 0); i++)
+		write_to(n, reply_to(r.bytes), to);
+}
+
+static int serve(Node &n)
+{
+	Reply r;
+
+	calling = true;
+	for (long asked = 0;;) {
+		n.read.wait(std::chrono::milliseconds(100));
+		while (n.read.next(r)) {
+			if (!r.info.valid_data || r.bytes.size() < 28)
+				continue;
+			if (++asked == option("leaves", 0))
+				return 0;
+			if (asked != option("silent", 0))
+				answer(n, r);
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static Node n;
+	bool serves;
 	int r;
 
 	for (int i = 3; i < argc; i++) {
@@ -360,10 +464,12 @@ int main(int argc, char **argv)
 
 		options[s.substr(0, s.find('='))] = atol(s.c_str() + s.find('=') + 1);
 	}
-	if (argc < 3 || strcmp(argv[1], "call") != 0 || !open(n, argv[2], false))
+	serves = argc > 1 && strcmp(argv[1], "serve") == 0;
+	if (argc < 3 || (!serves && strcmp(argv[1], "call") != 0) || !open(n, argv[2], serves))
 		return 2;
-	AWAIT(n.read.n > 0 && n.written.n > 0); /* as service_is_available() does: no longer */
-	r = call(n);
+	if (!serves)
+		AWAIT(n.read.n > 0 && n.written.n > 0); /* as service_is_available() does: no longer */
+	r = serves ? serve(n) : call(n);
 	n.participant->delete_contained_entities();
 	DomainParticipantFactory::get_instance()->delete_participant(n.participant);
 	return r;

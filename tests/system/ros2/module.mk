@@ -50,5 +50,5 @@ $(B)/test/fastdds-%: tests/system/ros2/fastdds_%.cpp tests/system/ros2/fastdds_n
 	@mkdir -p $(@D)
 	g++ -std=c++17 -Wall -Wextra $(if $(WERROR),-Werror) -g -O1 -pthread -rdynamic -I. -o $@ $< -lfastrtps -lfastcdr
 $(B)/test/system-ros2-fastdds $(B)/test/system-ros2-machine $(B)/bin/bench $(B)/test/system-stack-ros2: | $(B)/test/fastdds-peer
-$(B)/test/system-ros2-fastdds_service: | $(B)/test/fastdds-asker
+$(B)/test/system-ros2-fastdds_service $(B)/test/system-ros2-call: | $(B)/test/fastdds-asker
 endif

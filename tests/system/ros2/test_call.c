@@ -7,6 +7,7 @@
 #include "tests/support/test.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 #include <sim/srv/SetBool.h>
@@ -16,7 +17,8 @@
 #include "reader.h"
 #include "server.h"
 
-#define CALL "{\"/lamp\":{\"type\":\"std_srvs/srv/SetBool\",\"service\":\"lamp\"}}"
+#define ECHO_SRV "float64 x\nfloat64 y\nfloat64 z\n---\nbool success\nstring message\n"
+#define CALL     "{\"/lamp\":{\"type\":\"std_srvs/srv/SetBool\",\"service\":\"lamp\"}}"
 
 static struct host h;
 static struct sim_bridge *b;
@@ -29,7 +31,6 @@ static void begin(const char *call)
 	host_init(&h, PLUGIN, options);
 	b = host_create(&h);
 	assert_string_equal(h.served.name, "lamp");
-	assert_string_equal(h.served.type->name, "sim/SetBool");
 }
 
 static void end(void)
@@ -73,6 +74,7 @@ TEST(a_server_answers)
 	struct server s = server_start("/lamp", "a", HASH_RIGHT);
 
 	begin(CALL);
+	assert_string_equal(h.served.type->name, "sim/SetBool");
 	server_go(&s);
 	server_await(&s, SERVER_MATCHED);
 	for (int i = 0; i < 50; i++) {
@@ -328,6 +330,170 @@ TEST(two_servers_are_named)
 	end();
 	server_stop(&first);
 	server_stop(&second);
+}
+
+/* ---- servers of rmw_fastrtps ---- */
+
+/* Of a type of the user's own, which the rig gives by its file; the server is fastdds_asker.cpp's. */
+static void begin_echo(void)
+{
+	static char call[200];
+	char dir[] = "/tmp/call-XXXXXX", path[64];
+	FILE *f;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/Echo.srv", dir);
+	snprintf(call, sizeof(call),
+		 "{\"/lamp\":{\"type\":\"demo/srv/Echo\",\"service\":\"lamp\",\"definition\":\"%s\"}}", path);
+	f = fopen(path, "we");
+	assert_true(f && fputs(ECHO_SRV, f) >= 0 && fclose(f) == 0);
+	begin(call);
+	assert_string_equal(h.served.type->name, "demo/Echo");
+	unlink(path);
+	rmdir(dir);
+}
+
+static pid_t start_fast(const char *a, const char *more)
+{
+	pid_t pid;
+
+	if (access(ASKER, X_OK) != 0) {
+		print_message("no Fast DDS when this was built: run tools/dev/deps.sh check\n");
+		exit(getenv("FULL") ? 1 : 77);
+	}
+	pid = fork();
+	if (pid)
+		return pid;
+	execl(ASKER, "fastdds-asker", "serve", "/lamp", a, more, (char *)NULL);
+	_exit(127);
+}
+
+static void stop_fast(pid_t pid)
+{
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static struct host_answer echo(unsigned number, unsigned size)
+{
+	static char pending;
+	const double q[] = { 7, number, size };
+
+	h.served.fn(h.served.user, q, sizeof(q), (struct sim_pending *)(void *)&pending);
+	return host_next_answer(&h);
+}
+
+/* A node that is found late is no fault of it. */
+static struct host_answer first_echo(unsigned size)
+{
+	struct host_answer a;
+
+	do
+		a = echo(0, size);
+	while (a.result == -ENOENT);
+	return a;
+}
+
+static void is_echo(const struct host_answer *a, unsigned number, unsigned size)
+{
+	const struct sim_SetBoolResponse *m = (const void *)a->response;
+	char want[32];
+	size_t n = (size_t)snprintf(want, sizeof(want), "7 %u ", number);
+
+	assert_string_equal(a->why, "");
+	assert_int_equal(a->result, 0);
+	assert_true(m->success);
+	assert_int_equal(m->message.count, size > n ? size : n);
+	assert_memory_equal(a->response + m->message.offset, want, n);
+}
+
+static void fast_answers(const char *a, const char *more, unsigned size)
+{
+	pid_t pid = start_fast(a, more);
+	struct host_answer r;
+
+	begin_echo();
+	r = first_echo(size);
+	is_echo(&r, 0, size);
+	for (unsigned i = 1; i < 50; i++) {
+		r = echo(i, size);
+		is_echo(&r, i, size);
+	}
+	end();
+	stop_fast(pid);
+}
+
+TEST(a_server_of_rmw_fastrtps_answers)
+{
+	fast_answers("async=0", NULL, 0);
+	assert_null(strstr(h.log, "ignored"));
+}
+
+TEST(one_that_replies_to_the_writer)
+{
+	fast_answers("writer=1", "async=1", 40000);
+}
+
+TEST(one_of_which_packets_are_lost)
+{
+	fast_answers("loss=7", NULL, 20);
+}
+
+TEST(one_that_replies_twice_and_to_others)
+{
+	fast_answers("twice=1", "foreign=20", 20);
+	assert_non_null(strstr(h.log, "a reply is ignored: nothing with its number was asked"));
+	assert_non_null(strstr(h.log, "a reply is ignored: its request was answered, or given up"));
+}
+
+TEST(one_that_is_silent_once)
+{
+	pid_t pid = start_fast("silent=2", NULL);
+	struct host_answer a;
+
+	begin_echo();
+	a = first_echo(0);
+	is_echo(&a, 0, 0);
+	a = echo(1, 0);
+	assert_int_equal(a.result, -ETIMEDOUT);
+	a = echo(2, 0);
+	is_echo(&a, 2, 0);
+	end();
+	stop_fast(pid);
+}
+
+TEST(one_with_too_long_a_reply)
+{
+	pid_t pid = start_fast("longer=70000", NULL);
+	struct host_answer a;
+
+	begin_echo();
+	a = first_echo(1000);
+	assert_int_equal(a.result, -EMSGSIZE);
+	a = echo(1, 0);
+	is_echo(&a, 1, 0);
+	end();
+	stop_fast(pid);
+}
+
+TEST(one_that_leaves_and_another_that_comes)
+{
+	pid_t first = start_fast("leaves=2", NULL), second;
+	struct host_answer a;
+	int status;
+
+	begin_echo();
+	a = first_echo(0);
+	is_echo(&a, 0, 0);
+	a = echo(1, 0);
+	assert_int_equal(a.result, -EPIPE);
+	assert_int_equal(waitpid(first, &status, 0), first);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	second = start_fast("async=0", NULL);
+	a = first_echo(0);
+	is_echo(&a, 0, 0);
+	end();
+	stop_fast(second);
 }
 
 TEST_PROCESSES()

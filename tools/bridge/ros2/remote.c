@@ -58,17 +58,21 @@ static struct sim_pending *take_pending(struct ros2_remote *r)
 	return p;
 }
 
-/* A reply that nobody waits for. */
-static void log_odd(struct ros2_remote *r, const char *what)
+static void log_odd(struct ros2_remote *r, enum remote_odd what)
 {
+	static const char *const words[REMOTE_ODD_N] = {
+		[REMOTE_ODD_CLOSED] = "its request was answered, or given up",
+		[REMOTE_ODD_NEVER_ASKED] = "nothing with its number was asked",
+		[REMOTE_ODD_HUGE] = "it is longer than 4 MiB",
+	};
 	struct sim_bridge *b = r->bridge;
 	uint64_t n;
 
 	pthread_mutex_lock(&b->remotes.lock);
-	n = ++r->n_odd;
+	n = ++r->n_odd[what];
 	pthread_mutex_unlock(&b->remotes.lock);
 	if ((n & (n - 1)) == 0)
-		log_warn(b, "service %s of ROS 2: a reply is ignored: %s (%llu so far)", r->call->name, what,
+		log_warn(b, "service %s of ROS 2: a reply is ignored: %s (%llu so far)", r->call->name, words[what],
 			 (unsigned long long)n);
 }
 
@@ -89,13 +93,12 @@ static bool is_ours(const struct ros2_remote *r, const struct endpoint_sample *s
 	return id.client == r->client;
 }
 
-static struct sim_pending *take_if(struct ros2_remote *r, int64_t sequence, const char **ret_odd)
+static struct sim_pending *take_if(struct ros2_remote *r, int64_t sequence, enum remote_odd *ret_odd)
 {
 	struct sim_pending *p = NULL;
 
 	pthread_mutex_lock(&r->bridge->remotes.lock);
-	*ret_odd = sequence > r->sequence || sequence < 1 ? "nothing with its number was asked"
-							  : "its request was answered, or given up";
+	*ret_odd = sequence > r->sequence || sequence < 1 ? REMOTE_ODD_NEVER_ASKED : REMOTE_ODD_CLOSED;
 	if (r->pending && r->sent && sequence == r->sequence)
 		p = take_pending(r);
 	pthread_mutex_unlock(&r->bridge->remotes.lock);
@@ -109,14 +112,14 @@ static void take_reply(void *arg, const struct endpoint_sample *s)
 	const struct rtps_origin *o = sertype_origin(s->data);
 	bool plain = o && o->has_related;
 	struct sim_pending *p;
-	const char *odd;
+	enum remote_odd odd;
 	struct rpc_id id;
 	int64_t sequence;
 	size_t size = 0;
 	int e;
 
 	if (!s->len)
-		log_odd(r, "it is longer than 4 MiB");
+		log_odd(r, REMOTE_ODD_HUGE);
 	if (!s->len || !is_ours(r, s, o, &sequence))
 		return;
 	p = take_if(r, sequence, &odd);

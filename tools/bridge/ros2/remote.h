@@ -30,6 +30,9 @@ struct ros2_server {                  /* that is asked */
 	dds_time_t ready;   /* nothing is asked before then */
 };
 
+/* Replies that are ignored. */
+enum remote_odd { REMOTE_ODD_CLOSED, REMOTE_ODD_NEVER_ASKED, REMOTE_ODD_HUGE, REMOTE_ODD_N };
+
 struct ros2_remote {
 	struct sim_bridge *bridge;
 	const struct topics_call *call;
@@ -52,7 +55,7 @@ struct ros2_remote {
 	dds_instance_handle_t asked; /* its server's writer, once it is sent */
 	int64_t sequence;            /* of the last request that was sent */
 	dds_time_t find, due;        /* until when there must be a server, and an answer */
-	uint64_t n_failed, n_odd;
+	uint64_t n_failed, n_odd[REMOTE_ODD_N];
 };
 
 struct ros2_remotes {
