@@ -30,7 +30,7 @@ struct simd;
 #define SERVICE_BODY_MAX    (64 * 1024)       /* JSON text of one request or response */
 #define SERVICE_TYPE_MAX    (64 * 1024)       /* JSON text of the definition of one type */
 #define SERVICE_HELD_MAX    (8 * 1024 * 1024) /* bytes of all requests that wait or run */
-#define SERVICE_QUEUE_MAX   64                /* requests of one service that may wait */
+#define SERVICE_QUEUE_MAX   256               /* requests of one service that may wait */
 #define SERVICE_QUEUE       16
 #define SERVICE_CALLER_MAX  32 /* unanswered requests of one connection */
 #define SERVICE_DEADLINE_MS 5000

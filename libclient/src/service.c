@@ -20,7 +20,7 @@
 
 #define ALIGN               64
 #define DEADLINE_MAX_DUR_NS (3600 * NS_PER_S)
-#define QUEUE_MAX           64
+#define QUEUE_MAX           256
 
 struct sim_service {
 	struct list link; /* services::offers */

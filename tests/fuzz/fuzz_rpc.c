@@ -41,6 +41,8 @@ static void of_ros2(const struct sim_type *t, const uint8_t *data, size_t size)
 	struct iov_buf o;
 	int r;
 
+	if ((rpc_read_id(data, size, &id) == 0) != (size >= 20 && data[0] == 0 && data[1] == 1))
+		abort();
 	if (rpc_read_request(t, data, size, &id, body, sizeof(body), &used) < 0)
 		return;
 	check(t, body, sizeof(body), used);

@@ -52,7 +52,7 @@ struct sim_pending; /* a request that is answered later */
 
 struct sim_service_options {
 	size_t size;             /* sizeof(struct sim_service_options) of the caller */
-	uint32_t queue;          /* requests that may wait while one is handled, 1..64; 0: 16 */
+	uint32_t queue;          /* requests that may wait while one is handled, 1..256; 0: 16 */
 	int64_t deadline_dur_ns; /* wall time from the request on, waiting included: 1 ms .. 1 h; 0: 5 s */
 };
 

@@ -84,6 +84,8 @@ LINK_system-stack-demo += -lddsc
 LINK_system-stack-carried += -lddsc
 LINK_system-stack-isolation += -lddsc
 LINK_system-stack-ros2 += -lddsc
+LINK_system-stack-ros2_call += -lddsc
+$(B)/test/system-stack-ros2_call: $(addprefix $(B)/obj/tests/system/ros2/,asker.o reader.o server.o) $(B)/lib/libros.a | $(B)/lib/simd/bridge_ros2.so
 $(B)/test/system-stack-ros2: $(addprefix $(B)/obj/tests/system/ros2/,asker.o cables.o node.o) | $(B)/test/cyclone-node
 LINK_system-stack-ros_clock += -lddsc
 LINK_system-stack-sim_time += -lddsc

@@ -16,6 +16,8 @@
 
 LOG_TOPIC("service");
 
+#define SERVED_QUEUE 256 /* requests of a service of the far side that may wait */
+
 struct host_gate {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -90,6 +92,7 @@ static int on_request(void *user, struct sim_request *req)
 static int serve(struct host *h, const char *service, const struct sim_service_type *type, sim_bridge_serve_fn fn,
 		 void *user)
 {
+	static const struct sim_service_options o = { .size = sizeof(o), .queue = SERVED_QUEUE };
 	struct host_served *s = MEM_NEW(struct host_served);
 	int r = -ENOMEM;
 
@@ -100,7 +103,7 @@ static int serve(struct host *h, const char *service, const struct sim_service_t
 		pthread_mutex_lock(&h->service.served_lock);
 		list_append(&h->service.served, &s->link);
 		pthread_mutex_unlock(&h->service.served_lock);
-		r = sim_service_offer(h->client, service, type, NULL, on_request, s, &s->sv);
+		r = sim_service_offer(h->client, service, type, &o, on_request, s, &s->sv);
 	}
 	if (r == 0)
 		return 0;
