@@ -38,6 +38,8 @@ $(B)/test/system-ros2-receivers: $(B)/obj/tools/bridge/dds/receivers.o $(B)/lib/
 $(B)/test/system-ros2-cyclone: $(B)/obj/tests/support/ros_tree.o # of typed.c
 $(eval $(call ros2_test,system-ros2-service,test_service host reader asker))
 $(eval $(call ros2_test,system-ros2-call,test_call host reader asker server))
+$(B)/test/system-ros2-call: $(addprefix $(B)/lib/,libmsggen.a libbase.a)
+LINK_system-ros2-call += -ljansson -lm
 $(eval $(call ros2_test,system-ros2-fastdds_service,test_fastdds_service host reader asker))
 TESTS_SOAK += $(B)/test/system-ros2-fastdds_service
 TESTS_ONCE += $(B)/test/system-ros2-fastdds_service

@@ -15,6 +15,9 @@
 #include "asker.h"
 #include "host.h"
 #include "reader.h"
+#include "ros/ros_definition.h"
+#include "ros/ros_text.h"
+#include "ros/ros_type.h"
 #include "server.h"
 
 #define ECHO_SRV "float64 x\nfloat64 y\nfloat64 z\n---\nbool success\nstring message\n"
@@ -115,6 +118,70 @@ TEST(an_answer_may_come_later)
 	}
 	end();
 	server_stop(&s);
+}
+
+/* ---- what others see ---- */
+
+#define LISTS "{\"/talker/list_parameters\":{\"type\":\"rcl_interfaces/srv/ListParameters\",\"service\":\"lamp\"}}"
+
+static void is_half(dds_entity_t p, bool writes)
+{
+	struct reader_watch w = { .topic = "rr/talker/list_parametersReply" };
+	char type_name[128], user_data[256], want[128];
+	const struct ros_type *t;
+	struct ros_text *made;
+
+	if (!writes) {
+		EXPECT(reader_watch(p, &w, true) == 0);
+		return;
+	}
+	EXPECT(ros_definition_type(ros2_types, "rcl_interfaces/srv/ListParameters_Request", &t, &made) == 0);
+	snprintf(want, sizeof(want), ";typehash=%s;", t->hash);
+	EXPECT(reader_discover(p, "rq/talker/list_parametersRequest", type_name, user_data) == 0);
+	EXPECT(strcmp(type_name, "rcl_interfaces::srv::dds_::ListParameters_Request_") == 0);
+	EXPECT(strncmp(user_data, "clientid=", 9) == 0 && strstr(user_data, want));
+}
+
+/* A client's two endpoints, which belong to our node. */
+static void peer_looks(void)
+{
+	dds_entity_t p = reader_participant(), r;
+	uint32_t readers = 0, writers = 0;
+
+	EXPECT(p > 0);
+	is_half(p, true);
+	is_half(p, false);
+	r = reader_open(p, &seen_graph24_desc, "ros_discovery_info", true);
+	while (readers != 1 || writers != 1) {
+		struct seen_graph24 *g = calloc(1, sizeof(*g));
+		const struct seen_node *n;
+
+		EXPECT(reader_take(r, g) == 0 && g->nodes._length == 1);
+		n = (const struct seen_node *)(const void *)g->nodes._buffer;
+		readers = n->readers._length;
+		writers = n->writers._length;
+	}
+	_exit(0);
+}
+
+/* The type is known by its definition, which is here: its fields are the rig's to use, its hash is that of ROS. */
+TEST(a_client_is_seen)
+{
+	const struct sim_service_type *t;
+	pid_t pid = fork();
+	int status;
+
+	if (!pid)
+		peer_looks();
+	begin(LISTS);
+	t = h.served.type;
+	assert_string_equal(t->name, "rcl_interfaces/ListParameters");
+	assert_int_equal(t->request->n_fields, 2);
+	assert_string_equal(t->request->fields[0].name, "prefixes");
+	assert_string_equal(t->response->fields[0].name, "result");
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	end();
 }
 
 /* ---- servers that come and go ---- */

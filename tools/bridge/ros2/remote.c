@@ -17,12 +17,11 @@
 #include "rtps_identity.h"
 #include "sertype.h"
 
-#define CALL_DUR_NS INT64_C(4500000000) /* before simd's own deadline, which knows no reason */
-#define FIND_DUR_NS INT64_C(1500000000) /* for a node that serves it to be found */
-#define SETTLE_DUR_NS \
-	INT64_C(200000000) /* for a server to know us too, since we know it: what it is asked before then may be lost */
-#define SERVERS_MAX  16    /* that are looked at */
-#define CLIENTS_FROM (INT64_C(1) << 32) /* numbers of ros2_qos_client(): others are learn.c's */
+#define CALL_DUR_NS   INT64_C(4500000000) /* before simd's own deadline, which knows no reason */
+#define FIND_DUR_NS   INT64_C(1500000000) /* for a node that serves it to be found */
+#define SETTLE_DUR_NS INT64_C(200000000)  /* since we know a server, for it to know us: before, requests may be lost */
+#define SERVERS_MAX   64                  /* that are looked at */
+#define CLIENTS_FROM  (INT64_C(1) << 32)  /* numbers of ros2_qos_client(): others are learn.c's */
 
 /* ---- answers ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The option "call": services of the far side that the rig offers to the clients of simd. Their type is one that simd
- * has itself, or the user's own, from a .srv file.
+ * has itself, one of schemas/ros, or the user's own, from a .srv file.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,9 @@
 #include <sim/introspect.h>
 
 #include "msg_file.h"
+#include "ros/ros_definition.h"
 #include "ros/ros_generic.h"
+#include "ros_own.h"
 #include "rpc.h"
 #include "topics.h"
 
@@ -45,6 +47,44 @@ static const struct sim_service_type *find_builtin(const struct topics *s, const
 	return NULL;
 }
 
+/* name: "rcl_interfaces/ListParameters_Request" */
+static int make_half(const struct topics *s, const char *name, const struct sim_type **ret, char *why, size_t why_size)
+{
+	const struct ros_type *t;
+	struct ros_text *made;
+	int r = ros_definition_type(s->known, name, &t, &made);
+
+	if (r < 0)
+		return r;
+	r = ros_own_type(t, s->known, ret, why, why_size);
+	ros_text_destroy(made);
+	return r;
+}
+
+/* Of schemas/ros; not of ROS 1, where the sum is of every word of the text. -ENOENT: it is not there. */
+static int make_type(const struct topics *s, struct topics_call *c, const char *name, char *why, size_t why_size)
+{
+	static const char *const halves[] = { "Request", "Response" };
+	char half[SIM_TYPE_NAME_MAX + 16];
+	int r = s->known == ros2_types ? 0 : -ENOENT;
+
+	for (unsigned i = 0; i < 2 && r == 0; i++) {
+		snprintf(half, sizeof(half), "%s_%s", name, halves[i]);
+		r = make_half(s, half, &c->made_halves[i], why, why_size);
+	}
+	if (r < 0)
+		return r;
+	snprintf(c->made_name, sizeof(c->made_name), "%s", name);
+	c->made = (struct sim_service_type){ .abi = SIM_TYPE_ABI,
+					     .size = sizeof(c->made),
+					     .name = c->made_name,
+					     .comment = "",
+					     .request = c->made_halves[0],
+					     .response = c->made_halves[1] };
+	c->sim = &c->made;
+	return 0;
+}
+
 /* type: "std_srvs/SetBool" or "std_srvs/srv/SetBool". */
 static int find_type(const struct topics *s, struct topics_call *c, const char *type, const char *definition, char *why,
 		     size_t why_size)
@@ -53,26 +93,34 @@ static int find_type(const struct topics *s, struct topics_call *c, const char *
 	char name[SIM_TYPE_NAME_MAX + 1], own[SIM_TYPE_NAME_MAX + 1];
 	int n = snprintf(name, sizeof(name), "%.*s%s", srv ? (int)(srv - type) : (int)strlen(type), type,
 			 srv ? srv + strlen("/srv") : "");
+	int r;
 
 	if (n >= (int)sizeof(name) || ros_generic_sim_name(name, own) < 0) {
 		snprintf(why, why_size, "\"%.80s\" is not of the form package/Name or package/srv/Name", type);
 		return -EINVAL;
 	}
 	if (definition) {
-		int r = msg_file_read_service(own, definition, why, why_size, &c->file);
-
+		r = msg_file_read_service(own, definition, why, why_size, &c->file);
 		if (r == 0)
 			c->sim = msg_file_service(c->file);
 		return r;
 	}
 	c->sim = find_builtin(s, name);
-	if (c->sim)
-		return 0;
+	r = c->sim ? 0 : make_type(s, c, name, why, why_size);
+	if (r != -ENOENT)
+		return r;
 	snprintf(why, why_size,
 		 "simd knows no service of type \"%.80s\" (std_srvs/SetBool, sim_msgs/PlaceVehicle and the like): "
 		 "\"definition\" must name its .srv file",
 		 type);
 	return -EINVAL;
+}
+
+void topics_call_finish(struct topics_call *c)
+{
+	msg_file_destroy(c->file);
+	sim_type_unref(c->made_halves[0]);
+	sim_type_unref(c->made_halves[1]);
 }
 
 static int read_entry(struct topics *s, const char *name, const json_t *j, char *why, size_t why_size)

@@ -190,6 +190,6 @@ void topics_finish(struct topics *s)
 		free(s->buf[s->n_buf]);
 	}
 	for (unsigned i = 0; i < TOPICS_CALLS_MAX; i++)
-		msg_file_destroy(s->call[i].file);
+		topics_call_finish(&s->call[i]);
 	pthread_mutex_destroy(&s->lock);
 }

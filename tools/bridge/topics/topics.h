@@ -82,6 +82,10 @@ struct topics_call {
 	char own[SIM_CHANNEL_MAX + 1]; /* for the clients of simd */
 	const struct sim_service_type *sim;
 	struct msg_file *file; /* owns sim if that was read from a file; else NULL */
+	/* what sim consists of if it is made of a definition of schemas/ros */
+	struct sim_service_type made;
+	const struct sim_type *made_halves[2];
+	char made_name[SIM_TYPE_NAME_MAX + 1];
 };
 
 /* The plug-in fills it in before the first call and keeps it until topics_finish(). */
@@ -226,6 +230,7 @@ void topic_in_take_from(struct topic_in *t, struct sim_dec *d, size_t len);
 
 /* Reads the option "call". 0 or the first error, logged. */
 int topics_read_call(struct topics *s);
+void topics_call_finish(struct topics_call *c); /* for topics_finish() */
 
 /* Writes the ROS name of a service type of ours: "std_srvs/SetBool". */
 void topics_service_name(const struct topics *s, const struct sim_service_type *t, char ret[ROS_GENERIC_NAME_MAX]);
