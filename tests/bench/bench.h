@@ -74,7 +74,7 @@ struct bench_case {
 /* clang-format off */
 #define BENCH_CASES(X) \
 	X(time) X(handover) X(overhead) X(accessors) X(first) X(growth) X(cpu) X(dispatch) X(rate) X(channels) X(isolation) X(shards) X(reattach) \
-	X(clock) X(step) X(lockstep) X(ss2) X(ros2) X(link) X(link_64B) X(link_idle) X(link_step) X(link_step_8) X(link_clock) X(link_64B_plugins) X(convert) X(foreign) X(json) X(apollo) X(apollo_messages) X(rig) X(peer) X(default) X(ros2_idle) X(beside) X(ros1) X(cyber) X(record) X(play) \
+	X(clock) X(step) X(lockstep) X(ss2) X(ros2) X(link) X(link_64B) X(link_idle) X(link_step) X(link_step_8) X(link_clock) X(link_64B_plugins) X(convert) X(foreign) X(json) X(apollo) X(apollo_messages) X(rig) X(peer) X(default) X(ros2_idle) X(ros2_service) X(beside) X(ros1) X(cyber) X(record) X(play) \
 	X(component_fusion) X(component_idle) X(component_wake) X(component_inproc) X(component_timers) X(scheduler) X(top) X(foxglove) X(watch) X(page) X(world) X(world_disturbed) X(world_original) X(rows) X(readback) X(camera)
 /* clang-format on */
 #define BENCH_CASE(name) extern const struct bench_case bench_##name;
