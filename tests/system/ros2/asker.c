@@ -43,10 +43,10 @@ static void wait_for(dds_entity_t p, dds_entity_t e, uint32_t status)
 	dds_delete(set);
 }
 
-/* Deeper than ROS' ten: what it writes before the other side has seen its first heartbeat must be there, still. */
-dds_entity_t ask_writer(dds_entity_t p, const char *service, const dds_topic_descriptor_t *desc, const char *client)
+dds_entity_t ask_writer_of(dds_entity_t p, const char *service, const dds_topic_descriptor_t *desc, const char *client,
+			   int32_t depth)
 {
-	dds_qos_t *qos = service_qos(client, 1000);
+	dds_qos_t *qos = service_qos(client, depth);
 	dds_entity_t t, w;
 	char name[128];
 
@@ -56,6 +56,12 @@ dds_entity_t ask_writer(dds_entity_t p, const char *service, const dds_topic_des
 	wait_for(p, w, DDS_PUBLICATION_MATCHED_STATUS);
 	dds_delete_qos(qos);
 	return w;
+}
+
+/* Deeper than ROS' ten: what it writes before the other side has seen its first heartbeat must be there, still. */
+dds_entity_t ask_writer(dds_entity_t p, const char *service, const dds_topic_descriptor_t *desc, const char *client)
+{
+	return ask_writer_of(p, service, desc, client, 1000);
 }
 
 dds_entity_t ask_reader(dds_entity_t p, const char *service, const dds_topic_descriptor_t *desc, const char *client,

@@ -50,6 +50,9 @@ extern const dds_topic_descriptor_t ask_set_request, ask_set_response, ask_empty
 
 /* A writer that the service's reader is matched with. client: for USER_DATA, "": none. */
 dds_entity_t ask_writer(dds_entity_t p, const char *service, const dds_topic_descriptor_t *desc, const char *client);
+/* One of that depth. */
+dds_entity_t ask_writer_of(dds_entity_t p, const char *service, const dds_topic_descriptor_t *desc, const char *client,
+			   int32_t depth);
 /* A reader. Wait until the service's writer and it have found each other. */
 #define ASK_DEPTH 10 /* of a reader, as ROS has it: what comes while ten wait to be taken pushes out the oldest */
 dds_entity_t ask_reader(dds_entity_t p, const char *service, const dds_topic_descriptor_t *desc, const char *client,

@@ -248,6 +248,40 @@ static void peer_asks_at_once(dds_entity_t p)
 	}
 }
 
+static struct burst {
+	_Atomic unsigned seen, left;
+} * burst; /* replies that were sent, and those that are left in the reader */
+
+/*
+ * The whole client is as ROS makes it, and takes nothing until all are answered: another reader sees that each has been. What is missing
+ * then was in its own queue, and pushed out of it.
+ */
+static void peer_bursts(dds_entity_t p)
+{
+	dds_entity_t all = ask_reader(p, "/car/lamp", &ask_set_response, "1.3.1", 2 * AT_ONCE);
+	struct asker a = { .reader = ask_reader(p, "/car/lamp", &ask_set_response, "1.3.2", ASK_DEPTH) };
+	bool seen[AT_ONCE + 1] = { false };
+	dds_sample_info_t info;
+	struct ask_text r;
+	void *sample = &r;
+
+	a.writer = ask_writer_of(p, "/car/lamp", &ask_set_request, "1.3.2", ASK_DEPTH);
+	asker_set(&a, AT_ONCE, true, true, "on"); /* both sides know each other: before, a writer may not be heard */
+	for (int i = 0; i < AT_ONCE; i++) {
+		struct ask_byte q = { { ASK_CLIENT, i }, 1 };
+
+		EXPECT(dds_write(a.writer, &q) == 0);
+	}
+	while (burst->seen <= AT_ONCE) {
+		r = (struct ask_text){ .message = NULL };
+		EXPECT(reader_take(all, &r) == 0 && r.id.sequence >= 0 && r.id.sequence <= AT_ONCE);
+		burst->seen += !seen[r.id.sequence];
+		seen[r.id.sequence] = true;
+	}
+	while (r.message = NULL, dds_take(a.reader, &sample, &info, 1, 1) == 1)
+		burst->left += info.valid_data;
+}
+
 static bool took(const struct asker *a, uint64_t client, int64_t sequence)
 {
 	struct ask_text r = { { 0, 0 }, 0, NULL };
@@ -525,6 +559,22 @@ TEST_WITH(a_hundred_at_once, setup, NULL)
 	pthread_cond_signal(&side.few_changed);
 	pthread_mutex_unlock(&side.lock);
 	pthread_join(side.few_thread, NULL);
+}
+
+/* Each is answered, and none is lost on its way; of a client that takes none meanwhile ten replies are left, its depth. */
+TEST_WITH(a_burst_of_a_client_of_depth_ten, setup, NULL)
+{
+	static struct bridge k;
+	pid_t pid;
+
+	burst = mmap(NULL, sizeof(*burst), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(burst != MAP_FAILED);
+	pid = start(peer_bursts);
+	begin(&k);
+	end(&k, pid);
+	assert_int_equal(burst->seen, atomic_load(&side.calls));
+	assert_int_equal(burst->left, ASK_DEPTH);
+	assert_null(strstr(k.h.log, "dropped"));
 }
 
 TEST_WITH(a_reply_that_others_push_out_comes_again, setup, NULL)
