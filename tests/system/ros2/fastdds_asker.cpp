@@ -18,6 +18,7 @@
  *         silent=N                                 the N-th request has no answer
  *         leaves=N                                 it leaves when it has the N-th request
  *         longer=BYTES                             is added to the length of a text
+ *         named=1                                  a request that names no reader, as no node's, has no answer
  *
  * Its sendto() stands before the C library's. Threads: main calls; Fast DDS' own call the listeners. C++, because Fast DDS has no
  * other interface.
@@ -447,6 +448,9 @@ static int serve(Node &n)
 				continue;
 			if (++asked == option("leaves", 0))
 				return 0;
+			if (option("named", 0) &&
+			    r.info.related_sample_identity.writer_guid() == rtps::GUID_t::unknown())
+				continue;
 			if (asked != option("silent", 0))
 				answer(n, r);
 		}

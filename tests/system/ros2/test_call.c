@@ -492,7 +492,7 @@ static void fast_answers(const char *a, const char *more, unsigned size)
 
 TEST(a_server_of_rmw_fastrtps_answers)
 {
-	fast_answers("async=0", NULL, 0);
+	fast_answers("named=1", NULL, 0);
 	assert_null(strstr(h.log, "ignored"));
 }
 

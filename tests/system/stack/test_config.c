@@ -407,6 +407,7 @@ TEST(check_config_reports_invalid_inbound_topics_of_bridges)
 		  "options.subscribe[\"/a\"]: type \"no/Such\" is not one that can come in" },
 		{ "ros1", "\"call\":{\"/a\":{\"type\":\"std_srvs/SetBool\"}}", "options.call./a: " },
 		{ "rosbridge", "\"call\":{\"/a\":{\"type\":\"std_srvs/SetBool\"}}", "options.call./a: " },
+		{ "ros2", "\"call\":{\"/a\":{\"type\":\"std_srvs/SetBool\"}}", "options.call./a: " },
 	};
 	char text[600];
 
