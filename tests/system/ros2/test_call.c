@@ -120,6 +120,23 @@ TEST(an_answer_may_come_later)
 	server_stop(&s);
 }
 
+/* simd does not ask for two at a time; who does has an answer. */
+TEST(a_second_request_is_refused)
+{
+	struct server s = server_start("/lamp", "w", HASH_RIGHT);
+
+	begin(CALL);
+	server_go(&s);
+	server_await(&s, SERVER_MATCHED);
+	ask(true);
+	ask(false);
+	is_failed(-EBUSY, "/lamp of ROS 2: Device or resource busy");
+	server_go(&s);
+	is_answered(true, "on");
+	end();
+	server_stop(&s);
+}
+
 /* ---- what others see ---- */
 
 #define LISTS "{\"/talker/list_parameters\":{\"type\":\"rcl_interfaces/srv/ListParameters\",\"service\":\"lamp\"}}"
