@@ -137,6 +137,16 @@ TEST(a_second_request_is_refused)
 	server_stop(&s);
 }
 
+/* A program of simd offers a service of that name, which is one of our own node: it would call itself. */
+TEST(our_own_service_is_not_called)
+{
+	begin(CALL);
+	h.ops->service(b, "/lamp", &sim_SetBool_service);
+	ask(true);
+	is_failed(-ENOENT, "/lamp of ROS 2: no node serves it");
+	end();
+}
+
 /* ---- what others see ---- */
 
 #define LISTS "{\"/talker/list_parameters\":{\"type\":\"rcl_interfaces/srv/ListParameters\",\"service\":\"lamp\"}}"
