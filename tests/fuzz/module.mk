@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Harnesses: fuzz_<name>.c, corpus/<name>/, an optional <name>.dict. `make fuzz` runs them for a while; their
 # corpus is a test of every run (replay.c).
-FUZZERS += type_description json_schema proto_file apollo_set link link_time conf varlink printable number control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph rtps xmlrpc http tcpros lgsvl cyber json cbor rosbridge foxglove guard pb pb_own pb_type bag record_file mcap pack rosbag2_yaml codec dag launch sched_conf param filter world world_session world_side world_compat world_datagram world_udp world_tls world_log net zmtp
+FUZZERS += type_description json_schema proto_file apollo_set link link_time conf varlink printable number control msg_parser type_json msg_body traci ss2 map_in generic ros_text rpc graph param_wire rtps xmlrpc http tcpros lgsvl cyber json cbor rosbridge foxglove guard pb pb_own pb_type bag record_file mcap pack rosbag2_yaml codec dag launch sched_conf param filter world world_session world_side world_compat world_datagram world_udp world_tls world_log net zmtp
 FUZZ_LIBS_link    := $(addprefix $(B)/obj/tools/bridge/link/,blob.o manifest.o call_msg.o) $(B)/lib/libbase.a
 FUZZ_LINK_link    := -ljansson
 FUZZ_LIBS_conf    := $(B)/lib/libbase.a
@@ -36,6 +36,8 @@ FUZZ_LIBS_net := $(B)/lib/libcamera.a $(B)/lib/libbase.a
 FUZZ_LINK_net := -lexpat -lm
 FUZZ_LIBS_link_time := $(B)/lib/liblinktime.a $(B)/lib/libbase.a
 FUZZ_LIBS_graph := $(B)/obj/tools/bridge/ros2/graph_read.o $(B)/lib/libconvert.a $(B)/lib/libbase.a
+FUZZ_LIBS_param_wire := $(B)/obj/tools/bridge/ros2/param_wire.o $(B)/lib/libconvert.a $(B)/lib/libbase.a
+FLAGS_tests/fuzz/fuzz_param_wire.c := -Itools/bridge/convert
 FUZZ_LIBS_type_description := $(B)/obj/tools/bridge/ros2/type_description.o $(addprefix $(B)/lib/,libconvert.a libros.a libmsggen.a libintrospect.a libschema.a libbase.a)
 FLAGS_tests/fuzz/fuzz_type_description.c := -Itools/bridge/convert
 FUZZ_LIBS_rtps := $(B)/obj/tools/bridge/ros2/rtps_packet.o $(B)/lib/libbase.a

@@ -19,6 +19,7 @@
  *         leaves=N                                 it leaves when it has the N-th request
  *         longer=BYTES                             is added to the length of a text
  *         named=1                                  a request that names no reader, as no node's, has no answer
+ *     fastdds-asker calls -                        as caller.h has it: a line "TIMES SERVICE TYPE REQUEST" of stdin, one of stdout for the last reply; "-": wait until there is none of the services, ".": end
  *
  * Its sendto() stands before the C library's. Threads: main calls; Fast DDS' own call the listeners. C++, because Fast DDS has no
  * other interface.
@@ -30,9 +31,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <iostream>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -220,7 +224,7 @@ struct Read : DataReaderListener {
 };
 
 struct Node {
-	DomainParticipant *participant;
+	DomainParticipant *participant = nullptr;
 	DataReader *reader;
 	DataWriter *writer;
 	Written written;
@@ -236,17 +240,18 @@ static Topic *topic(DomainParticipant *p, const std::string &name, const std::st
 }
 
 /* QoS as rmw_fastrtps makes it of rmw_qos_profile_services_default. */
-static bool open(Node &n, const std::string &service, bool serves)
+static bool open(Node &n, const std::string &service, const std::string &type, bool serves)
 {
 	DataWriterQos w = DATAWRITER_QOS_DEFAULT;
 	DataReaderQos r = DATAREADER_QOS_DEFAULT;
 	Topic *request, *reply;
 
-	n.participant = DomainParticipantFactory::get_instance()->create_participant(0, over_loopback());
+	if (!n.participant)
+		n.participant = DomainParticipantFactory::get_instance()->create_participant(0, over_loopback());
 	if (!n.participant)
 		return false;
-	request = topic(n.participant, "rq" + service + "Request", PREFIX "Request_");
-	reply = topic(n.participant, "rr" + service + "Reply", PREFIX "Response_");
+	request = topic(n.participant, "rq" + service + "Request", type + "Request_");
+	reply = topic(n.participant, "rr" + service + "Reply", type + "Response_");
 	w.endpoint().history_memory_policy = r.endpoint().history_memory_policy =
 		rtps::PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
 	w.data_sharing().off();
@@ -455,6 +460,91 @@ static int serve(Node &n)
 				answer(n, r);
 		}
 	}
+/* ---- any service ---- */
+
+static Bytes from_hex(const std::string &hex)
+{
+	Bytes b(4);
+
+	b[1] = 1;
+	for (size_t i = 0; i + 1 < hex.size(); i += 2)
+		b.push_back(static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16)));
+	return b;
+}
+
+static void print_hex(const Bytes &b)
+{
+	for (size_t i = 4; i < b.size(); i++)
+		printf("%02x", static_cast<unsigned char>(b[i]));
+	putchar('\n');
+	fflush(stdout);
+}
+
+static bool call_raw(Node &n, Bytes request, unsigned times)
+{
+	rtps::WriteParams w;
+	Reply r;
+
+	AWAIT(n.read.n > 0 && n.written.n > 0);
+	for (unsigned i = 0; i < times; i++) {
+		w = rtps::WriteParams();
+		w.related_sample_identity().writer_guid() = n.reader->guid();
+		if (!n.writer->write(&request, w))
+			return false;
+	}
+	for (;;) {
+		const rtps::SampleIdentity &to = r.info.related_sample_identity;
+
+		n.read.wait(std::chrono::milliseconds(100));
+		if (n.read.next(r) && r.info.valid_data &&
+		    number_of(to.sequence_number()) == number_of(w.sample_identity().sequence_number()) &&
+		    (to.writer_guid() == n.reader->guid() || to.writer_guid() == n.writer->guid()))
+			break;
+	}
+	print_hex(r.bytes);
+	return true;
+}
+
+static void wait_gone(std::map<std::string, std::unique_ptr<Node>> &nodes)
+{
+	for (auto &n : nodes)
+		AWAIT(n.second->read.n == 0 && n.second->written.n == 0);
+	print_hex(Bytes());
+}
+
+static int calls()
+{
+	std::map<std::string, std::unique_ptr<Node>> nodes;
+	DomainParticipant *participant = nullptr;
+	std::string line, service, type, hex;
+	unsigned times;
+
+	while (std::getline(std::cin, line) && line != ".") {
+		std::istringstream words(line);
+		bool ok;
+
+		if (line == "-") {
+			wait_gone(nodes);
+			continue;
+		}
+		hex.clear();
+		words >> times >> service >> type >> hex;
+		if (!nodes[service]) {
+			nodes[service] = std::make_unique<Node>();
+			nodes[service]->participant = participant;
+			ok = open(*nodes[service], service, type, false);
+			participant = nodes[service]->participant;
+			if (!ok)
+				return 2;
+		}
+		if (!call_raw(*nodes[service], from_hex(hex), times))
+			return 1;
+	}
+	if (participant) {
+		participant->delete_contained_entities();
+		DomainParticipantFactory::get_instance()->delete_participant(participant);
+	}
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -463,13 +553,16 @@ int main(int argc, char **argv)
 	bool serves;
 	int r;
 
+	if (argc > 1 && strcmp(argv[1], "calls") == 0)
+		return calls();
+
 	for (int i = 3; i < argc; i++) {
 		std::string s = argv[i];
 
 		options[s.substr(0, s.find('='))] = atol(s.c_str() + s.find('=') + 1);
 	}
 	serves = argc > 1 && strcmp(argv[1], "serve") == 0;
-	if (argc < 3 || (!serves && strcmp(argv[1], "call") != 0) || !open(n, argv[2], serves))
+	if (argc < 3 || (!serves && strcmp(argv[1], "call") != 0) || !open(n, argv[2], PREFIX, serves))
 		return 2;
 	if (!serves)
 		AWAIT(n.read.n > 0 && n.written.n > 0); /* as service_is_available() does: no longer */

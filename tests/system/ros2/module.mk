@@ -14,12 +14,15 @@ $(eval $(call ros2_test,system-ros2-cyclone,test_cyclone reader typed))
 $(eval $(call ros2_test,system-ros2-sim_time,test_sim_time host reader))
 $(eval $(call ros2_test,system-ros2-fastdds,test_fastdds host))
 $(eval $(call ros2_test,system-ros2-facts,test_facts host reader))
+$(B)/test/system-ros2-facts: $(addprefix $(B)/lib/,libmsggen.a libbase.a)
 $(eval $(call ros2_test,system-ros2-graph,test_graph host reader))
 $(B)/test/system-ros2-graph: | $(B)/bin/simctl
 $(eval $(call ros2_test,system-ros2-content,test_content host reader))
 $(eval $(call ros2_test,system-ros2-learn,test_learn host reader))
 FLAGS_tests/system/ros2/test_learn.c := -Itools/bridge/convert -DDDS_HAS_SHM=1
-$(B)/test/system-ros2-learn: $(addprefix $(B)/obj/tools/bridge/ros2/,sertype.o rtps_identity.o rtps_packet.o cyclone_inside.o) $(addprefix $(B)/lib/,libdds.a libconvert.a libmsggen.a libbase.a)
+# topics of bytes, as the bridge has them
+ROS2_RAW := $(addprefix $(B)/obj/tools/bridge/ros2/,sertype.o rtps_identity.o rtps_packet.o cyclone_inside.o) $(addprefix $(B)/lib/,libdds.a libconvert.a libmsggen.a libbase.a)
+$(B)/test/system-ros2-learn: $(ROS2_RAW)
 $(eval $(call ros2_test,system-ros2-large,test_large host reader))
 LINK_system-ros2-large += -rdynamic # its getsockopt() is seen by the libraries
 $(eval $(call ros2_test,system-ros2-pacing,test_pacing host reader))
@@ -40,6 +43,10 @@ $(eval $(call ros2_test,system-ros2-service,test_service host reader asker))
 $(eval $(call ros2_test,system-ros2-call,test_call host reader asker server))
 $(B)/test/system-ros2-call: $(addprefix $(B)/lib/,libmsggen.a libbase.a)
 LINK_system-ros2-call += -ljansson -lm
+$(eval $(call ros2_test,system-ros2-param,test_param caller host reader))
+FLAGS_tests/system/ros2/caller.c := -Itools/bridge/convert -DDDS_HAS_SHM=1
+FLAGS_tests/system/ros2/test_param.c := -Itools/bridge/convert
+$(B)/test/system-ros2-param: $(ROS2_RAW)
 $(eval $(call ros2_test,system-ros2-fastdds_service,test_fastdds_service host reader asker))
 TESTS_SOAK += $(B)/test/system-ros2-fastdds_service
 TESTS_ONCE += $(B)/test/system-ros2-fastdds_service
@@ -52,5 +59,5 @@ $(B)/test/fastdds-%: tests/system/ros2/fastdds_%.cpp tests/system/ros2/fastdds_n
 	@mkdir -p $(@D)
 	g++ -std=c++17 -Wall -Wextra $(if $(WERROR),-Werror) -g -O1 -pthread -rdynamic -I. -o $@ $< -lfastrtps -lfastcdr
 $(B)/test/system-ros2-fastdds $(B)/test/system-ros2-machine $(B)/bin/bench $(B)/test/system-stack-ros2: | $(B)/test/fastdds-peer
-$(B)/test/system-ros2-fastdds_service $(B)/test/system-ros2-call: | $(B)/test/fastdds-asker
+$(B)/test/system-ros2-fastdds_service $(B)/test/system-ros2-call $(B)/test/system-ros2-param: | $(B)/test/fastdds-asker
 endif

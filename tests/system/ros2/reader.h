@@ -86,6 +86,10 @@ struct seen_graph16 {
 	dds_sequence_t nodes;
 };
 
+/* What each node of ours has: the six services of its parameters, and /parameter_events. */
+#define NODE_READERS 6u
+#define NODE_WRITERS 7u
+
 extern const dds_topic_descriptor_t seen_clock_desc, seen_image_desc, seen_graph24_desc, seen_graph16_desc,
 	seen_gear_desc, seen_ultrasonic_desc, seen_floats_desc, seen_multi_array_desc, seen_readings_desc,
 	seen_info_desc, seen_sentence_desc;

@@ -193,7 +193,7 @@ static void peer_graph(dds_entity_t p, bool humble)
 	dds_entity_t r = reader_open(p, humble ? &seen_graph24_desc : &seen_graph16_desc, "ros_discovery_info", true);
 	uint32_t writers = 0;
 
-	while (writers != 4) {
+	while (writers != NODE_WRITERS + 4) {
 		struct seen_graph24 *a = calloc(1, sizeof(*a));
 		struct seen_graph16 *b = calloc(1, sizeof(*b));
 		const dds_sequence_t *nodes = humble ? &a->nodes : &b->nodes;
@@ -203,7 +203,7 @@ static void peer_graph(dds_entity_t p, bool humble)
 		EXPECT(nodes->_length == 1);
 		n = (const struct seen_node *)(const void *)nodes->_buffer;
 		EXPECT(!strcmp(n->node_namespace, "/") && !strcmp(n->name, "simd"));
-		EXPECT(n->readers._length == 0);
+		EXPECT(n->readers._length == NODE_READERS);
 		writers = n->writers._length;
 	}
 }
@@ -215,8 +215,9 @@ static int graph_readers(dds_entity_t graph, uint32_t want)
 	uint32_t n = UINT32_MAX;
 
 	while (n != want && reader_take(graph, g) == 0)
-		n = g->nodes._length == 1 ? ((const struct seen_node *)(const void *)g->nodes._buffer)->readers._length
-					  : UINT32_MAX;
+		n = g->nodes._length == 1
+			    ? ((const struct seen_node *)(const void *)g->nodes._buffer)->readers._length - NODE_READERS
+			    : UINT32_MAX;
 	return n == want ? 0 : -1;
 }
 

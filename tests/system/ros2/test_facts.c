@@ -17,9 +17,10 @@
 
 #include "host.h"
 #include "reader.h"
+#include "ros/ros_definition.h"
 #include "ros/ros_type.h"
 
-#define ENDPOINTS_MAX 32
+#define ENDPOINTS_MAX 48
 #define WRITERS       5u /* of channels: see open_all() */
 #define READERS       2u
 #define GRAPH         "ros_discovery_info"
@@ -132,10 +133,15 @@ static bool is_name(const char *s, const char *end)
 	return ok;
 }
 
-/* rt/ and parts that are names, none of them hidden. */
+static bool is_service(const char *s)
+{
+	return !strncmp(s, "rq/", 3) || !strncmp(s, "rr/", 3);
+}
+
+/* rt/ and parts that are names, none of them hidden; rq/ and rr/ for services. */
 static bool is_topic(const char *s)
 {
-	if (strncmp(s, "rt/", 3) != 0)
+	if (strncmp(s, "rt/", 3) != 0 && !is_service(s))
 		return false;
 	for (s += 3;; s += strcspn(s, "/") + 1) {
 		const char *end = s + strcspn(s, "/");
@@ -147,29 +153,36 @@ static bool is_topic(const char *s)
 	}
 }
 
-/* pkg::msg::dds_::Name_ to pkg/Name. NULL: it is not that. */
-static const struct ros_type *type_of(const char *s)
+/* pkg::msg::dds_::Name_ to pkg/msg/Name, and so for srv. NULL: it is not that. */
+static const struct ros_type *type_of(const char *s, bool service)
 {
-	const char *msg = strstr(s, "::msg::dds_::"), *name = msg ? msg + 13 : s;
+	const char *msg = strstr(s, service ? "::srv::dds_::" : "::msg::dds_::"), *name = msg ? msg + 13 : s;
+	const struct ros_type *t = NULL;
+	struct ros_text *made; /* it is the process' */
 	size_t n = strlen(name);
 	char ros[160];
 
 	if (!msg || !is_name(s, msg) || n < 2 || name[n - 1] != '_' || !is_name(name, name + n - 1))
 		return NULL;
-	snprintf(ros, sizeof(ros), "%.*s/%.*s", (int)(msg - s), s, (int)n - 1, name);
-	return ros_type_find(ros2_types, ros);
+	snprintf(ros, sizeof(ros), "%.*s/%s/%.*s", (int)(msg - s), s, service ? "srv" : "msg", (int)n - 1, name);
+	return ros_definition_type(ros2_types, ros, &t, &made) == 0 ? t : NULL;
 }
 
 static void check_names(const struct endpoint *e)
 {
-	const struct ros_type *t = type_of(e->type);
+	const struct ros_type *t = type_of(e->type, is_service(e->topic));
+	const char *data = e->data;
 	char want[128];
 
 	MUST_HOLD(!strcmp(e->topic, GRAPH) || is_topic(e->topic), e->topic);
 	MUST_HOLD(t, e->type);
 	snprintf(want, sizeof(want), "typehash=%s;", t->hash);
 	MUST_HOLD(strlen(t->hash) == 7 + 64 && !strncmp(t->hash, "RIHS01_", 7), t->hash);
-	MUST_HOLD(!strcmp(e->data, want), e->topic);
+	if (is_service(e->topic)) {
+		MUST_HOLD(!strncmp(data, "serviceid=", 10) && strchr(data, ';'), data);
+		data = strchr(data, ';') + 1;
+	}
+	MUST_HOLD(!strcmp(data, want), e->topic);
 	MUST_HOLD(!strcmp(e->topic, GRAPH) == !strcmp(t->name, "rmw_dds_common/ParticipantEntitiesInfo"), e->topic);
 	MUST_HOLD(strcmp(e->topic, "rt/clock") || !strcmp(t->name, "rosgraph_msgs/Clock"), e->topic);
 }
@@ -212,7 +225,9 @@ static void expect_qos(const struct endpoint *e, dds_reliability_kind_t reliabil
 static void check_qos(const struct endpoint *e)
 {
 	check_common_qos(e);
-	if (!strcmp(e->topic, GRAPH) || !strcmp(e->topic, "rt/tf_static") || !e->writer)
+	if (is_service(e->topic))
+		expect_qos(e, DDS_RELIABILITY_RELIABLE, DDS_DURABILITY_VOLATILE);
+	else if (!strcmp(e->topic, GRAPH) || !strcmp(e->topic, "rt/tf_static") || !e->writer)
 		expect_qos(e, DDS_RELIABILITY_RELIABLE, DDS_DURABILITY_TRANSIENT_LOCAL);
 	else if (strstr(e->type, "::Image_") || strstr(e->type, "::PointCloud2_"))
 		expect_qos(e, DDS_RELIABILITY_BEST_EFFORT, DDS_DURABILITY_VOLATILE);
@@ -261,7 +276,7 @@ static void check_graph(dds_entity_t p, struct seen *s)
 		n = (const struct seen_node *)(const void *)nodes->_buffer;
 		MUST_HOLD(n->node_namespace[0] == '/' && is_name(n->name, n->name + strlen(n->name)), n->name);
 		MUST_HOLD(n->name[0] != '_', "a node that ROS shows");
-	} while (n->writers._length + n->readers._length < WRITERS + 1 + READERS);
+	} while (n->writers._length + n->readers._length < WRITERS + 1 + NODE_WRITERS + READERS + NODE_READERS);
 	check_gids(s, &n->writers, true);
 	check_gids(s, &n->readers, false);
 	for (unsigned i = 0; i < s->n; i++)
@@ -279,8 +294,8 @@ static pid_t start_observer(unsigned gid_size)
 	p = reader_participant();
 	s.gid_size = gid_size;
 	see_participant(p, &s);
-	see_endpoints(p, &s, true, WRITERS + 2);  /* the clock and the graph */
-	see_endpoints(p, &s, false, READERS + 1); /* the graph */
+	see_endpoints(p, &s, true, WRITERS + NODE_WRITERS + 2);  /* the clock and the graph */
+	see_endpoints(p, &s, false, READERS + NODE_READERS + 1); /* the graph */
 	for (unsigned i = 0; i < s.n; i++) {
 		check_names(&s.e[i]);
 		check_qos(&s.e[i]);

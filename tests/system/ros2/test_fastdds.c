@@ -21,12 +21,19 @@
 #include "host.h"
 #include "ros/ros_type.h"
 
-#define WIDTH  1920u
-#define HEIGHT 1080u /* 6.2 MB */
-#define POINTS 20000u
-#define STAMP  "stamp 1640995200.123456768"
-#define KEPT   "\"reliability\":\"reliable\",\"durability\":\"transient_local\",\"depth\":1"
-#define GEAR   "\"/control/command/gear_cmd\":{\"type\":\"autoware_vehicle_msgs/msg/GearCommand\",\"channel\":\"gear\"}"
+#define WIDTH                   1920u
+#define HEIGHT                  1080u /* 6.2 MB */
+#define POINTS                  20000u
+#define STAMP                   "stamp 1640995200.123456768"
+#define KEPT                    "\"reliability\":\"reliable\",\"durability\":\"transient_local\",\"depth\":1"
+#define PARAM(kind, name, half) " " kind "/sim/car/" name half
+/* clang-format off */
+#define PARAMS(kind, half) \
+	PARAM(kind, "list_parameters", half) PARAM(kind, "get_parameters", half) \
+	PARAM(kind, "get_parameter_types", half) PARAM(kind, "describe_parameters", half) \
+	PARAM(kind, "set_parameters", half) PARAM(kind, "set_parameters_atomically", half)
+/* clang-format on */
+#define GEAR "\"/control/command/gear_cmd\":{\"type\":\"autoware_vehicle_msgs/msg/GearCommand\",\"channel\":\"gear\"}"
 #define CONTROL \
 	"\"/control/command/control_cmd\":{\"type\":\"autoware_control_msgs/msg/Control\",\"channel\":\"control\"}"
 
@@ -247,7 +254,10 @@ static void it_sees_a_node(const char *distro, const char *gid_size)
 	expect_endpoint(&p, "reader", "rt/control/command/gear_cmd", "autoware_vehicle_msgs/GearCommand",
 			"reliable transient-local");
 	expect(&p,
-	       "graph participant node /sim car reads rt/control/command/gear_cmd writes rt/clock rt/camera rt/points rt/imu");
+	       "graph participant node /sim car reads rt/control/command/gear_cmd" PARAMS(
+		       "rq",
+		       "Request") " writes rt/clock rt/camera rt/points rt/imu rt/parameter_events" PARAMS("rr",
+													   "Reply"));
 	host_clock_stop(&h);
 	h.ops->destroy(b);
 	stop(&p);

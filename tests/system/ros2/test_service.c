@@ -451,7 +451,7 @@ static void peer_graph(dds_entity_t p)
 	dds_entity_t r = reader_open(p, &seen_graph24_desc, "ros_discovery_info", true);
 	uint32_t readers = 0, writers = 0;
 
-	while (readers != 6 || writers != 6) {
+	while (readers != NODE_READERS + 6 || writers != NODE_WRITERS + 6) {
 		struct seen_graph24 *g = calloc(1, sizeof(*g));
 		const struct seen_node *n;
 
@@ -674,7 +674,14 @@ TEST_WITH(refused_services_are_named, setup, NULL)
 	h.host.call = on_call;
 	b = host_create(&h);
 	h.ops->service(b, "/a-b", &sim_SetBool_service);
-	assert_non_null(strstr(h.log, "service /a-b is not offered"));
+	assert_non_null(strstr(h.log, "service /a-b (sim/SetBool) is offered as /a_b"));
+	h.ops->service(b, "/a_b", &sim_SetBool_service);
+	assert_non_null(strstr(h.log, "service /a_b is not offered: it would go out as /a_b, as service /a-b does"));
+	h.ops->service(b, "/-", &sim_SetBool_service);
+	h.ops->service(b, "/1", &sim_SetBool_service);
+	assert_non_null(strstr(h.log, "service /1 (sim/SetBool) is offered as /n1"));
+	h.ops->service(b, "/-", NULL);
+	h.ops->service(b, "/1", NULL);
 	h.ops->service(b, "/other", &other);
 	assert_non_null(strstr(h.log, "sim/SetBool has other fields than std_srvs/SetBool has in ROS"));
 	h.ops->service(b, "/a-b", NULL);

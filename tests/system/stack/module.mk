@@ -86,7 +86,7 @@ LINK_system-stack-isolation += -lddsc
 LINK_system-stack-ros2 += -lddsc
 LINK_system-stack-ros2_call += -lddsc
 $(B)/test/system-stack-ros2_call: $(addprefix $(B)/obj/tests/system/ros2/,asker.o reader.o server.o) $(B)/lib/libros.a | $(B)/lib/simd/bridge_ros2.so
-$(B)/test/system-stack-ros2: $(addprefix $(B)/obj/tests/system/ros2/,asker.o cables.o node.o) | $(B)/test/cyclone-node
+$(B)/test/system-stack-ros2: $(addprefix $(B)/obj/tests/system/ros2/,asker.o cables.o caller.o node.o) $(ROS2_RAW) | $(B)/test/cyclone-node
 LINK_system-stack-ros_clock += -lddsc
 LINK_system-stack-sim_time += -lddsc
 $(B)/test/system-stack-converter: $(B)/obj/tests/system/ros2/reader.o | $(B)/lib/simd/bridge_ros2.so $(CONVERTER_SHELF)

@@ -8,10 +8,12 @@
 
 #include <sim/msg/Gear.h>
 #include <sim/msg/GearCommand.h>
+#include <sim/param.h>
 #include <sim/srv/SetBool.h>
 
 #include "../ros2/asker.h"
 #include "../ros2/cables.h"
+#include "../ros2/caller.h"
 #include "../ros2/node.h"
 #include "../ros2/reader.h"
 
@@ -242,6 +244,73 @@ TEST(control_commands_reach_the_vehicle)
 	peer_join(p, vehicle);
 	peer_free(p);
 	peer_free(q);
+}
+
+/* ---- parameters ---- */
+
+static int have_rate(struct peer *p)
+{
+	struct sim_param_options o = { .size = sizeof(o), .min = sim_param_double(1), .max = sim_param_double(40) };
+	struct sim_param_value initial = sim_param_double(10);
+	struct sim_client *c = peer_connect(p, "lidar");
+	struct sim_params *params;
+	double rate = 0;
+
+	PEER(p, sim_params_create(c, "lidar-1", &params) == 0);
+	PEER(p, sim_params_declare(params, "rate", &initial, &o) == 0);
+	p->ready = 1;
+	while (!atomic_load(&p->stop)) {
+		PEER(p, sim_params_get_double(params, "rate", &rate) == 0);
+		atomic_store(&p->result, (int)rate);
+		pace_us(5000);
+	}
+	sim_params_destroy(params);
+	sim_disconnect(c);
+	return 0;
+}
+
+/* `ros2 param set /lidar_1 rate VALUE`; why: the reason that it says. */
+static void set_rate(struct caller *c, double value, const char *why)
+{
+	struct cdr q = { .n = 0 }, r;
+
+	cdr_u32(&q, 1);
+	cdr_text(&q, "rate");
+	cdr_u8(&q, SIM_PARAM_DOUBLE);
+	cdr_u8(&q, 0);
+	cdr_i64(&q, 0);
+	cdr_f64(&q, value);
+	cdr_text(&q, "");
+	for (int i = 0; i < 5; i++)
+		cdr_u32(&q, 0);
+	r = caller_call(c, "/lidar_1/set_parameters", "rcl_interfaces::srv::dds_::SetParameters_", q);
+	assert_int_equal(cdr_get_u32(&r), 1);
+	assert_int_equal(cdr_get_u8(&r), !*why);
+	assert_string_equal(cdr_get_text(&r), why);
+	cdr_free(&r);
+}
+
+TEST(parameters_are_set_also_after_a_bridge_has_crashed)
+{
+	struct peer *p = peer_new();
+	pid_t lidar = peer_fork(p, have_rate);
+
+	AWAIT(p->ready || p->failed);
+	assert_int_equal(p->failed, 0);
+	for (int i = 0; i < 2; i++) {
+		struct caller c = caller_start(false);
+
+		set_rate(&c, 20 + i, "");
+		AWAIT(p->result == 20 + i || p->failed);
+		set_rate(&c, 41, "Parameter {rate} doesn't comply with floating point range.");
+		caller_end(&c);
+		assert_int_equal(kill((pid_t)stack_bridge("ros", "pid"), SIGKILL), 0);
+		AWAIT(stack_bridge("ros", "restarts") == i + 1 &&
+		      !strcmp(stack_bridge_text("ros", "status"), "connected"));
+	}
+	assert_string_equal(stack_ctl("param", "get", "lidar-1", "rate", NULL)->out, "21\n");
+	peer_join(p, lidar);
+	peer_free(p);
 }
 
 TEST(a_type_given_by_name_is_that_of_the_configured_ros_release)

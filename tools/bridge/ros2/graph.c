@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "enc_wire.h"
-#include "ros2.h"
+#include "params.h"
 #include "ros/ros_type.h"
 
 #define GRAPH_TYPE  "rmw_dds_common/ParticipantEntitiesInfo"
@@ -42,27 +42,55 @@ static unsigned count_readers(const struct sim_bridge *b)
 	return n;
 }
 
+static void put_readers(struct sim_bridge *b, struct sim_enc *e, struct ros2_service *const *services, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		put_gid(b, e, ros2_service_reader(services[i]));
+}
+
+static void put_writers(struct sim_bridge *b, struct sim_enc *e, struct ros2_service *const *services, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		put_gid(b, e, ros2_service_writer(services[i]));
+}
+
+/* A node of simd that has parameters, and nothing else here: its channels are topics of ours. */
+static void put_param_node(struct sim_bridge *b, struct sim_enc *e, const struct ros2_param_node *n)
+{
+	sim_enc_text(e, "node_namespace", n->node_namespace);
+	sim_enc_text(e, "node_name", n->name);
+	sim_enc_list(e, "reader_gid_seq", PARAM_CALLS_N);
+	put_readers(b, e, n->services, PARAM_CALLS_N);
+	sim_enc_list(e, "writer_gid_seq", PARAM_CALLS_N);
+	put_writers(b, e, n->services, PARAM_CALLS_N);
+}
+
 static void put_node(struct sim_bridge *b, struct sim_enc *e)
 {
+	struct ros2_service *const *params = b->params.n ? b->params.nodes[0]->services : NULL;
+	unsigned n_params = params ? PARAM_CALLS_N : 0, n_events = b->params.events > 0;
+
 	sim_enc_text(e, "node_namespace", b->node_namespace);
 	sim_enc_text(e, "node_name", b->node);
-	sim_enc_list(e, "reader_gid_seq", count_readers(b) + b->n_services + b->remotes.n);
+	sim_enc_list(e, "reader_gid_seq", count_readers(b) + b->n_services + b->remotes.n + n_params);
 	for (unsigned i = 0; i < b->n_inbound; i++)
 		if (b->inbound[i].reader > 0)
 			put_gid(b, e, b->inbound[i].reader);
 	if (b->sim_time.reader > 0)
 		put_gid(b, e, b->sim_time.reader);
-	for (unsigned i = 0; i < b->n_services; i++)
-		put_gid(b, e, ros2_service_reader(b->services[i]));
+	put_readers(b, e, b->services, b->n_services);
 	for (unsigned i = 0; i < b->remotes.n; i++)
 		put_gid(b, e, b->remotes.all[i].reader);
-	sim_enc_list(e, "writer_gid_seq", b->n_topics + b->n_services + b->remotes.n);
+	put_readers(b, e, params, n_params);
+	sim_enc_list(e, "writer_gid_seq", b->n_topics + n_events + b->n_services + b->remotes.n + n_params);
 	for (unsigned i = 0; i < b->n_topics; i++)
 		put_gid(b, e, b->topics[i]->writer);
-	for (unsigned i = 0; i < b->n_services; i++)
-		put_gid(b, e, ros2_service_writer(b->services[i]));
+	if (n_events)
+		put_gid(b, e, b->params.events);
+	put_writers(b, e, b->services, b->n_services);
 	for (unsigned i = 0; i < b->remotes.n; i++)
 		put_gid(b, e, b->remotes.all[i].writer);
+	put_writers(b, e, params, n_params);
 }
 
 void ros2_graph_publish(struct sim_bridge *b)
@@ -76,8 +104,10 @@ void ros2_graph_publish(struct sim_bridge *b)
 	iov_buf_init(&o);
 	wire_begin(&w, WIRE_CDR, &o);
 	put_gid(b, &w.enc, b->participant);
-	sim_enc_list(&w.enc, "node_entities_info_seq", 1);
+	sim_enc_list(&w.enc, "node_entities_info_seq", b->params.n ? b->params.n : 1);
 	put_node(b, &w.enc);
+	for (unsigned i = 1; i < b->params.n; i++)
+		put_param_node(b, &w.enc, b->params.nodes[i]);
 	r = wire_finish(&w) == 0 ? dds_write(b->graph.writer, &o) : DDS_RETCODE_OUT_OF_RESOURCES;
 	if (r < 0)
 		log_warn(b, "the ROS graph is not up to date: %s", dds_strretcode(r));

@@ -113,6 +113,7 @@ static int ros2_check(const struct sim_bridge_host *host, const char *connection
 static void ros2_destroy(struct sim_bridge *b)
 {
 	large_close(&b->large);
+	ros2_params_close(b);
 	ros2_services_close(b);
 	waiter_close(&b->sim_time.waiter);
 	waiter_close(&b->graph.waiter); /* its thread looks at what comes in */
@@ -129,6 +130,7 @@ static void ros2_destroy(struct sim_bridge *b)
 	rtps_identity_close(b->identity);
 	topics_finish(&b->common);
 	sockets_log_close(&b->cyclone_log);
+	pthread_mutex_destroy(&b->params.lock);
 	pthread_mutex_destroy(&b->remotes.lock);
 	pthread_mutex_destroy(&b->missed.lock);
 	pthread_mutex_destroy(&b->listening);
@@ -141,11 +143,16 @@ static int open_large(struct sim_bridge *b)
 	return large_open(&b->large, b->host, b->localhost, "ros2-large", ros2_channel_write, b);
 }
 
+static int open_params(struct sim_bridge *b)
+{
+	return ros2_params_open(b, options);
+}
+
 static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **ret)
 {
 	static int (*const open[])(struct sim_bridge * b) = { read_options,       ros2_domain_open, ros2_inbound_open,
 							      ros2_remotes_open,  ros2_graph_open,  ros2_sim_time_open,
-							      ros2_services_open, open_large };
+							      ros2_services_open, open_params,      open_large };
 	struct sim_bridge *b = calloc(1, sizeof(*b));
 	int r = 0;
 
@@ -158,6 +165,7 @@ static int ros2_create(const struct sim_bridge_host *host, struct sim_bridge **r
 	pthread_mutex_init(&b->listening, NULL);
 	pthread_mutex_init(&b->missed.lock, NULL);
 	pthread_mutex_init(&b->remotes.lock, NULL);
+	pthread_mutex_init(&b->params.lock, NULL);
 	b->missed.domain = b->unheard.fd = -1;
 	for (size_t i = 0; r == 0 && i < sizeof(open) / sizeof(open[0]); i++)
 		r = open[i](b);

@@ -26,6 +26,7 @@
 #include "waiter.h"
 
 #define ROS2_SERVICES_MAX         64u
+#define ROS2_PARAM_NODES_MAX      64u   /* nodes with parameters, our own among them */
 #define ROS2_REPLIES_MAX          1024u /* that wait for those who asked; and requests that wait for their turn */
 #define ROS2_REPLIES_BYTES_MAX    (16u << 20)
 #define ROS2_PEERS_MAX            256u /* participants of others whose nodes are known */
@@ -154,6 +155,17 @@ struct ros2_service;
 struct ros2_request;
 struct rtps_identity;
 
+struct ros2_param_node;
+struct ros_text;
+
+struct ros2_params { /* params.c */
+	pthread_mutex_t lock;
+	struct ros_text *made;                               /* the type of that topic */
+	dds_entity_t events;                                 /* the writer of /parameter_events; 0: there is none yet */
+	struct ros2_param_node *nodes[ROS2_PARAM_NODES_MAX]; /* our own first; guarded and changed as services */
+	unsigned n;
+};
+
 struct ros2_queue {
 	struct ros2_request *first, *last;
 	unsigned n;
@@ -202,6 +214,7 @@ struct sim_bridge {
 	unsigned n_services;
 	uint32_t n_service_ids; /* so far */
 	struct ros2_replies replies;
+	struct ros2_params params;
 	struct large large;
 	struct rtps_identity *identity; /* NULL: no service yet, or it is unavailable */
 	bool no_identity;
@@ -298,6 +311,14 @@ void ros2_services_close(struct sim_bridge *b);
 void ros2_identity_open(struct sim_bridge *b, const struct ddsi_sertype *type);
 dds_entity_t ros2_service_reader(const struct ros2_service *s);
 dds_entity_t ros2_service_writer(const struct ros2_service *s);
+
+/*
+ * params.c: the parameters of simd's nodes, and of ours, which are the bridge's options. service(): as ros2_service(); false: it is
+ * about something else. close(): before the services'.
+ */
+int ros2_params_open(struct sim_bridge *b, const struct sim_bridge_option *options);
+bool ros2_params_service(struct sim_bridge *b, const char *name, const struct sim_service_type *type);
+void ros2_params_close(struct sim_bridge *b);
 
 /*
  * sim_time.c: the option "use_sim_time". open() begins to look for publishers of /clock; time is driven while the bridge is

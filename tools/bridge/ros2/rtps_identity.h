@@ -11,7 +11,7 @@
 
 #include "rtps_packet.h"
 
-#define RTPS_ENTITIES_MAX 192u
+#define RTPS_ENTITIES_MAX 1024u
 
 struct ddsi_sertype;
 struct nn_rdata;

@@ -5,13 +5,14 @@
  *
  * Thread: services come and go on the host's thread.
  */
-#include "service.h"
+#include "params.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ros/ros_definition.h"
 #include "ros/ros_type.h"
 
 /*
@@ -20,6 +21,7 @@
  */
 #define SERVICE_DEPTH    1000
 #define MAX_BLOCK_DUR_NS INT64_C(20000000)
+#define NAME_ROOM        (TOPIC_NAME_MAX + 16) /* of a topic, in DDS */
 
 /* ---- create and free ---- */
 
@@ -117,7 +119,7 @@ static void serve_fastrtps(struct ros2_service *s)
 
 static int create_writer(struct ros2_service *s)
 {
-	char name[160];
+	char name[NAME_ROOM];
 	struct endpoint e = { .name = name,
 			      .type = s->types.response,
 			      .qos = endpoint_qos(s, s->types.response),
@@ -136,7 +138,7 @@ static int create_writer(struct ros2_service *s)
 
 static int create_reader(struct ros2_service *s)
 {
-	char name[160];
+	char name[NAME_ROOM];
 	struct endpoint e = { .name = name,
 			      .type = s->types.request,
 			      .qos = endpoint_qos(s, s->types.request),
@@ -169,12 +171,36 @@ static int create_endpoints(struct ros2_service *s)
 
 /* ---- notifications of the host ---- */
 
-static int check(struct sim_bridge *b, const char *name, char *why, size_t size)
+int service_ros_name(const struct sim_bridge *b, const char *simd, char ret[TOPIC_NAME_MAX + 1], char *why, size_t size)
+{
+	if (topic_name_ok(simd)) {
+		snprintf(ret, TOPIC_NAME_MAX + 1, "%s", simd);
+		return 0;
+	}
+	if (!b->common.strict_names && topic_name_auto(simd, ret))
+		return 0;
+	topic_name_bad(simd, why, size);
+	return -EINVAL;
+}
+
+/* Another one has that name by its automatic form, or has it where this one's form would be. */
+static int choose_name(const struct sim_bridge *b, const char *simd, char ret[TOPIC_NAME_MAX + 1], char *why,
+		       size_t size)
+{
+	if (service_ros_name(b, simd, ret, why, size) < 0)
+		return -EINVAL;
+	for (unsigned i = 0; i < b->n_services; i++)
+		if (strcmp(b->services[i]->name, ret) == 0) {
+			snprintf(why, size, "it would go out as %s, as service %s does", ret, b->services[i]->simd);
+			return -EINVAL;
+		}
+	return 0;
+}
+
+static int check(struct sim_bridge *b, char *why, size_t size)
 {
 	if (!SIM_BRIDGE_HOST_HAS(b->host, call))
 		snprintf(why, size, "this simbridge cannot call services: install a newer one");
-	else if (!topic_name_ok(name))
-		topic_name_bad(name, why, size);
 	else if (b->n_services == ROS2_SERVICES_MAX)
 		snprintf(why, size, "more than %u services", ROS2_SERVICES_MAX);
 	else
@@ -182,7 +208,7 @@ static int check(struct sim_bridge *b, const char *name, char *why, size_t size)
 	return -EINVAL;
 }
 
-static int service_create(struct sim_bridge *b, const char *name, const struct sim_service_type *type,
+static int service_create(struct sim_bridge *b, const char *simd, const char *name, const struct sim_service_type *type,
 			  struct ros2_service **ret, char *why, size_t why_size)
 {
 	struct ros2_service *s = calloc(1, sizeof(*s));
@@ -195,6 +221,7 @@ static int service_create(struct sim_bridge *b, const char *name, const struct s
 	s->response = sim_type_ref(type->response);
 	s->refs = 1;
 	snprintf(s->name, sizeof(s->name), "%s", name);
+	snprintf(s->simd, sizeof(s->simd), "%s", simd);
 	s->body = aligned_alloc(64, SIM_SERVICE_BODY_MAX);
 	r = s->body ? ros2_halves_find(type, &s->types, why, why_size) : -ENOMEM;
 	if (r == 0)
@@ -206,45 +233,88 @@ static int service_create(struct sim_bridge *b, const char *name, const struct s
 	return r;
 }
 
-static void begin(struct sim_bridge *b, const char *name, const struct sim_service_type *type)
+static int find_half(const char *service, const char *half, const struct ros_type **ret, struct ros_text **ret_made)
+{
+	char name[128];
+
+	snprintf(name, sizeof(name), "%s_%s", service, half);
+	return ros_definition_type(ros2_types, name, ret, ret_made);
+}
+
+int service_create_param(struct ros2_param_node *n, const char *name, const char *type, uint8_t call,
+			 struct ros2_service **ret)
+{
+	struct ros2_service *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	s->bridge = n->bridge;
+	s->refs = 1;
+	s->params = n;
+	s->param_call = call;
+	snprintf(s->name, sizeof(s->name), "%s", name);
+	r = find_half(type, "Request", &s->types.request, &s->types.made[0]);
+	if (r == 0)
+		r = find_half(type, "Response", &s->types.response, &s->types.made[1]);
+	if (r == 0)
+		r = create_endpoints(s);
+	if (r < 0)
+		service_free(s);
+	else
+		*ret = s;
+	return r;
+}
+
+static void begin(struct sim_bridge *b, const char *simd, const struct sim_service_type *type)
 {
 	struct ros2_service *s;
-	char why[256] = "";
-	int r = check(b, name, why, sizeof(why));
+	char why[512] = "", name[TOPIC_NAME_MAX + 1];
+	int r = check(b, why, sizeof(why));
 
 	if (r == 0)
-		r = service_create(b, name, type, &s, why, sizeof(why));
+		r = choose_name(b, simd, name, why, sizeof(why));
+	if (r == 0)
+		r = service_create(b, simd, name, type, &s, why, sizeof(why));
 	if (r < 0) {
-		log_warn(b, "service %s is not offered: %s", name, why[0] ? why : strerror(-r));
+		log_warn(b, "service %s is not offered: %s", simd, why[0] ? why : strerror(-r));
 		return;
 	}
 	pthread_mutex_lock(&b->lock);
 	b->services[b->n_services++] = s;
 	ros2_graph_publish(b);
 	pthread_mutex_unlock(&b->lock);
-	log_info(b, "service %s (%s) is offered", name, type->name);
+	if (strcmp(name, simd) == 0)
+		log_info(b, "service %s (%s) is offered", simd, type->name);
+	else
+		log_info(b, "service %s (%s) is offered as %s", simd, type->name, name);
+}
+
+void service_close(struct ros2_service *s)
+{
+	dds_delete(atomic_exchange(&s->reader, 0)); /* waits for a callback that runs */
+	service_calls_end(s);
 }
 
 /* Out of the graph first; then nothing is asked any more; what was asked is still answered. */
 static void end(struct sim_bridge *b, unsigned i)
 {
 	struct ros2_service *s = b->services[i];
-	dds_entity_t reader;
 
 	pthread_mutex_lock(&b->lock);
-	reader = atomic_exchange(&s->reader, 0);
 	b->services[i] = b->services[--b->n_services];
 	ros2_graph_publish(b);
 	pthread_mutex_unlock(&b->lock);
-	dds_delete(reader); /* waits for a callback that runs */
-	service_calls_end(s);
+	service_close(s);
 	service_unref(s);
 }
 
 void ros2_service(struct sim_bridge *b, const char *name, const struct sim_service_type *type)
 {
+	if (ros2_params_service(b, name, type))
+		return;
 	for (unsigned i = 0; i < b->n_services; i++)
-		if (strcmp(b->services[i]->name, name) == 0) {
+		if (strcmp(b->services[i]->simd, name) == 0) {
 			end(b, i);
 			break;
 		}

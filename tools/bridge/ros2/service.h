@@ -12,8 +12,11 @@ struct ros2_service {
 	struct sim_bridge *bridge;
 	const struct sim_service_type *type; /* the host's, until the service is removed */
 	const struct sim_type *response;     /* our own reference: answers may come later */
-	char name[SIM_CHANNEL_MAX + 1];
-	unsigned refs; /* one of the bridge's list, one of each request that is open */
+	char name[TOPIC_NAME_MAX + 1];       /* as ROS has it */
+	char simd[SIM_CHANNEL_MAX + 1];      /* as the host does */
+	struct ros2_param_node *params;      /* asked about its parameters; NULL: a service of the host */
+	uint8_t param_call;                  /* of those: enum param_call */
+	unsigned refs;                       /* one of the bridge's list, one of each request that is open */
 	dds_entity_t request_topic, response_topic, writer;
 	_Atomic dds_entity_t reader; /* 0: the service was removed */
 	struct ros2_halves types;    /* theirs */
@@ -58,6 +61,16 @@ struct ros2_request {
 	struct iov_buf out;
 };
 
+/* The automatic form of what is no name in ROS, unless the rig has strict names. -EINVAL with a sentence. */
+int service_ros_name(const struct sim_bridge *b, const char *simd, char ret[TOPIC_NAME_MAX + 1], char *why,
+		     size_t size);
+
+/* One of those of a node's parameters. type: "rcl_interfaces/srv/ListParameters". returns: service_close(), then service_unref(). */
+int service_create_param(struct ros2_param_node *n, const char *name, const char *type, uint8_t call,
+			 struct ros2_service **ret);
+/* Nothing is asked any more; what was asked is still answered. */
+void service_close(struct ros2_service *s);
+
 void service_ref(struct ros2_service *s);
 void service_unref(struct ros2_service *s);
 
@@ -67,6 +80,17 @@ void service_on_matched(dds_entity_t writer, const dds_publication_matched_statu
 
 /* The service was removed: its type is not used any more when this returns, and requests that wait are refused. */
 void service_calls_end(struct ros2_service *s);
+
+/* A request about parameters has its reply in q->out, or, result below 0, is refused. Thread: its node's. */
+void service_answered(struct ros2_request *q, int result, const char *why);
+
+/*
+ * Of a service about parameters (param_node.c): keep() reads who asks and keeps the request, take() hands it to its node's thread,
+ * which calls service_answered(); refuse() writes a reply that says so.
+ */
+int ros2_params_keep(struct ros2_request *q, const struct endpoint_sample *sample);
+void ros2_params_take(struct ros2_request *q);
+int ros2_params_refuse(struct ros2_request *q, const char *why);
 
 int service_calls_open(struct sim_bridge *b);
 /* Writes the replies that wait. */

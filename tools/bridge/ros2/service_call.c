@@ -390,19 +390,36 @@ static int keep_response(struct ros2_request *q, const void *response, size_t si
 	return 0;
 }
 
+/* Of services about parameters, which have a reply for that. */
+static void log_refused(struct ros2_service *s, const char *why)
+{
+	uint64_t n = atomic_fetch_add(&s->dropped, 1) + 1;
+
+	if ((n & (n - 1)) == 0) /* the first, then ever more rarely */
+		log_warn(s->bridge, "service %s: a request is refused: %s (%llu so far)", s->name, why,
+			 (unsigned long long)n);
+}
+
 /* The host has done with it, or will not. */
 static void answer(struct ros2_request *q, int result, const char *why, const void *response, size_t size)
 {
 	struct sim_bridge *b = q->service->bridge;
-	int r = result < 0 ? refuse(q, why, &size) : keep_response(q, response, size);
+	bool written = q->service->params != NULL; /* in q->out already */
+	int r;
 
+	if (written)
+		r = result < 0 ? ros2_params_refuse(q, why) : 0;
+	else
+		r = result < 0 ? refuse(q, why, &size) : keep_response(q, response, size);
 	free(q->request);
 	q->request = NULL;
 	q->request_size = 0;
-	if (result < 0)
+	if (result < 0 && written)
+		log_refused(q->service, why);
+	else if (result < 0)
 		log_at(b, r < 0 ? 1 : 2, "service %s: %s%s", q->service->name, why,
 		       r < 0 ? "; its type cannot carry an error, so the client gets no reply" : "");
-	if (r == 0)
+	if (r == 0 && !written)
 		r = rpc_write_response(q->service->response, q->of_fastrtps ? NULL : &q->id, q->body, size, &q->out);
 	if (r < 0 && result == 0)
 		drop(q->service, r);
@@ -453,20 +470,30 @@ static void on_answer(void *user, int result, const char *why, const void *respo
 		answer(q, result, result == -EBUSY ? TOO_MANY : why, response, size);
 }
 
+void service_answered(struct ros2_request *q, int result, const char *why)
+{
+	on_answer(q, result, why, NULL, 0);
+}
+
 /* Counted as open. Not with lock held: an answer may come at once. */
 static void ask_host(struct ros2_request *q)
 {
 	struct ros2_service *s = q->service;
 	struct sim_bridge *b = s->bridge;
-	int r = b->host->call(b->host->ctx, s->name, s->type, q->request, q->request_size, 0, on_answer, q);
+	int r;
 
+	if (s->params) {
+		ros2_params_take(q);
+		return;
+	}
+	r = b->host->call(b->host->ctx, s->simd, s->type, q->request, q->request_size, 0, on_answer, q);
 	if (r < 0)
 		on_answer(q, r, strerror(-r), NULL, 0);
 }
 
 static bool may_ask(const struct ros2_service *s)
 {
-	return s->n_open < OPEN_MAX && mono_now_ns() >= s->pause_mono_ns;
+	return s->n_open < (s->params ? 1 : OPEN_MAX) && mono_now_ns() >= s->pause_mono_ns;
 }
 
 /* Called and returns with lock held. true: it has had its turn, and may be no more. */
@@ -629,6 +656,8 @@ static int read_request(struct ros2_request *q, const struct endpoint_sample *sa
 	size_t size = 0;
 	int r = -EMSGSIZE;
 
+	if (s->params)
+		return ros2_params_keep(q, sample);
 	if (sample->len)
 		r = rpc_read_request(s->type->request, sample->bytes, sample->len, q->of_fastrtps ? NULL : &q->id,
 				     s->body, SIM_SERVICE_BODY_MAX, &size);
