@@ -12,6 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "err.h"
 #include "fd.h"
 #include "lookup.h"
 #include "mem.h"
@@ -20,13 +21,21 @@
 
 #define BUFFER_MIN 65536u
 
-enum state { DIALLING, OPEN, LEAVING /* when what was sent is out */, ENDING, OVER };
+enum state {
+	DIALLING,
+	SHAKING /* its filter is not open */,
+	OPEN,
+	LEAVING /* when what was sent is out */,
+	ENDING,
+	OVER
+};
 
 struct stream {
 	struct exec *x;
 	struct stream_options o;
 	enum state state;
-	int fd; /* -1: none */
+	int fd;                       /* -1: none */
+	struct stream_filter *filter; /* NULL: bytes are the socket's */
 	struct exec_io io;
 	struct exec_timer timer;        /* dialling, a peer that takes nothing, ending */
 	struct exec_timer deadline;     /* the owner's */
@@ -75,6 +84,16 @@ static void close_fd(struct stream *s)
 	s->peer = NULL;
 }
 
+struct stream_filter *stream_filter(const struct stream *s)
+{
+	return s->filter;
+}
+
+static bool has(const struct stream *s, enum filter_has what)
+{
+	return s->filter && s->filter->ops->has(s->filter) & what;
+}
+
 static void on_over(void *arg)
 {
 	struct stream *s = arg;
@@ -97,9 +116,66 @@ void stream_give_up(struct stream *s, int error, const char *why)
 	exec_post(&s->over);
 }
 
+/* With what errno says, or with the filter's sentence. */
+static void fail(struct stream *s)
+{
+	int error = errno;
+
+	stream_give_up(s, -error, error == EPROTO && s->filter ? err_why() : NULL);
+}
+
 /* ---- dialling ---- */
 
 static void on_event(void *arg, uint32_t events);
+static ssize_t write_some(struct stream *s, const struct iovec *iov, unsigned n);
+
+static bool reads(const struct stream *s)
+{
+	return (s->state == SHAKING || s->state == OPEN) && !s->paused;
+}
+
+/* What the loop waits for: in the end only that the peer closes, too. */
+static void watch_events(struct stream *s)
+{
+	bool in = s->state == ENDING || reads(s);
+
+	(void)exec_io_mod(&s->io, (in ? EPOLLIN : 0) | (s->blocked ? EPOLLOUT : 0));
+}
+
+/* The peer has taken something, or there was nothing for it to take: from now on it may take nothing for so long. */
+static void watch(struct stream *s, bool blocked)
+{
+	s->blocked = blocked;
+	watch_events(s);
+	if (s->state == SHAKING) /* the timer is that of the dial */
+		return;
+	if (blocked && s->o.stall_dur_ns)
+		exec_timer_at(&s->timer, ns_add(exec_now(s->x), s->o.stall_dur_ns));
+	else
+		exec_timer_cancel(&s->timer);
+}
+
+static void begin(struct stream *s)
+{
+	s->state = OPEN;
+	watch(s, s->blocked);
+	s->o.ops->opened(s->o.arg);
+}
+
+/* What the filter has to say first. */
+static void shake(struct stream *s)
+{
+	s->state = SHAKING;
+	watch_events(s);
+	(void)write_some(s, NULL, 0);
+}
+
+void stream_put_filter(struct stream *s, struct stream_filter *f)
+{
+	s->filter = f;
+	if (s->state == OPEN)
+		shake(s);
+}
 
 static void set_options(const struct stream *s)
 {
@@ -152,21 +228,13 @@ static void on_connected(struct stream *s)
 		try_next(s, -error);
 		return;
 	}
-	exec_timer_cancel(&s->timer);
-	s->state = OPEN;
-	(void)exec_io_mod(&s->io, EPOLLIN);
-	s->o.ops->opened(s->o.arg);
+	if (s->filter)
+		shake(s);
+	else
+		begin(s);
 }
 
 /* ---- reading ---- */
-
-/* What the loop waits for: in the end only that the peer closes, too. */
-static void watch_events(struct stream *s)
-{
-	bool reads = s->state == ENDING || (s->state == OPEN && !s->paused);
-
-	(void)exec_io_mod(&s->io, (reads ? EPOLLIN : 0) | (s->blocked ? EPOLLOUT : 0));
-}
 
 /* False: the stream has ended. */
 static bool use_once(struct stream *s)
@@ -196,14 +264,6 @@ static void use(struct stream *s)
 		stream_give_up(s, -EMSGSIZE, NULL);
 }
 
-static void use_again(void *arg)
-{
-	struct stream *s = arg;
-
-	if (s->state == OPEN && s->n && !s->paused)
-		use(s);
-}
-
 static bool make_room(struct stream *s)
 {
 	size_t room = 2 * s->room < BUFFER_MIN ? BUFFER_MIN : 2 * s->room;
@@ -218,26 +278,46 @@ static bool make_room(struct stream *s)
 	return true;
 }
 
-static void read_some(struct stream *s)
+/* As recv(). In the end what the peer says is nobody's, and is not looked at. */
+static ssize_t receive(struct stream *s)
 {
 	const int on = 1;
+	ssize_t n;
+	int error;
+
+	if (s->filter && s->state != ENDING)
+		n = s->filter->ops->recv(s->filter, s->fd, s->data + s->n, s->room - s->n);
+	else
+		n = recv(s->fd, s->data + s->n, s->room - s->n, MSG_DONTWAIT);
+	error = errno;
+	if (s->o.quick_ack) /* the system forgets it now and then */
+		(void)setsockopt(s->fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
+	if (has(s, FILTER_UNSENT) && reads(s) && !s->blocked)
+		watch(s, true);
+	if (s->state == SHAKING && has(s, FILTER_OPEN))
+		begin(s);
+	errno = error;
+	return n;
+}
+
+static void read_once(struct stream *s)
+{
 	ssize_t n;
 
 	if (s->n == s->room && !make_room(s)) {
 		stream_give_up(s, -ENOMEM, NULL);
 		return;
 	}
-	n = recv(s->fd, s->data + s->n, s->room - s->n, MSG_DONTWAIT);
-	if (s->o.quick_ack) /* the system forgets it now and then */
-		(void)setsockopt(s->fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
+	n = receive(s);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		stream_give_up(s,
-			       s->state == ENDING ? 0
-			       : n < 0            ? -errno
-						  : -ECONNRESET,
-			       n < 0 ? NULL : "it has closed the connection");
+		if (s->state == ENDING)
+			stream_give_up(s, 0, "");
+		else if (n < 0)
+			fail(s);
+		else
+			stream_give_up(s, -ECONNRESET, "it has closed the connection");
 		return;
 	}
 	s->n += (size_t)n;
@@ -247,13 +327,30 @@ static void read_some(struct stream *s)
 		s->n = 0;
 }
 
+static void read_some(struct stream *s)
+{
+	do
+		read_once(s);
+	while (reads(s) && has(s, FILTER_UNREAD));
+}
+
+static void use_again(void *arg)
+{
+	struct stream *s = arg;
+
+	if (s->n && reads(s))
+		use(s);
+	if (has(s, FILTER_UNREAD) && reads(s))
+		read_some(s);
+}
+
 void stream_pause(struct stream *s, bool on)
 {
 	if (s->paused == on || s->state != OPEN)
 		return;
 	s->paused = on;
 	watch_events(s);
-	if (!on && s->n)
+	if (!on && (s->n || has(s, FILTER_UNREAD)))
 		exec_post(&s->again);
 }
 
@@ -267,21 +364,11 @@ bool stream_quiet(const struct stream *s)
 {
 	char c;
 
-	return s->state == OPEN && recv(s->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+	return s->state == OPEN && !has(s, FILTER_UNREAD) && recv(s->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+	       errno == EAGAIN;
 }
 
 /* ---- writing ---- */
-
-/* The peer has taken something, or there was nothing for it to take: from now on it may take nothing for so long. */
-static void watch(struct stream *s, bool blocked)
-{
-	s->blocked = blocked;
-	watch_events(s);
-	if (blocked && s->o.stall_dur_ns)
-		exec_timer_at(&s->timer, ns_add(exec_now(s->x), s->o.stall_dur_ns));
-	else
-		exec_timer_cancel(&s->timer);
-}
 
 static ssize_t write_some(struct stream *s, const struct iovec *iov, unsigned n)
 {
@@ -291,16 +378,22 @@ static ssize_t write_some(struct stream *s, const struct iovec *iov, unsigned n)
 
 	for (unsigned i = 0; i < n; i++)
 		total += iov[i].iov_len;
-	sent = sendmsg(s->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+	sent = s->filter ? s->filter->ops->send(s->filter, s->fd, iov, n)
+			 : sendmsg(s->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (sent < 0 && errno != EAGAIN && errno != EINTR) {
-		stream_give_up(s, -errno, NULL);
+		fail(s);
 		return s->error;
 	}
 	if (sent < 0)
 		sent = 0;
-	if ((size_t)sent < total && (sent > 0 || !s->blocked))
+	if (((size_t)sent < total || has(s, FILTER_UNSENT)) && (sent > 0 || !s->blocked))
 		watch(s, true);
 	return sent;
+}
+
+bool stream_waits(const struct stream *s)
+{
+	return s->blocked;
 }
 
 ssize_t stream_write(struct stream *s, const struct iovec *iov, unsigned n)
@@ -335,7 +428,7 @@ int stream_send(struct stream *s, const void *data, size_t len)
 /* Whether nothing is left of what was sent. */
 static bool flush(struct stream *s)
 {
-	ssize_t n = s->out ? write_some(s, &(struct iovec){ s->out, s->out_len }, 1) : 0;
+	ssize_t n = s->out || s->filter ? write_some(s, &(struct iovec){ s->out, s->out_len }, 1) : 0;
 
 	if (n > 0) {
 		s->out_len -= (size_t)n;
@@ -345,12 +438,14 @@ static bool flush(struct stream *s)
 		mem_free(s->out);
 		s->out = NULL;
 	}
-	return !s->out && s->state != OVER;
+	return !s->out && !has(s, FILTER_UNSENT) && s->state != OVER;
 }
 
 static void begin_to_end(struct stream *s)
 {
 	s->state = ENDING;
+	if (s->filter)
+		s->filter->ops->close(s->filter, s->fd);
 	watch(s, false);
 	(void)shutdown(s->fd, SHUT_WR);
 	exec_timer_at(&s->timer, ns_add(exec_now(s->x), s->linger_dur_ns));
@@ -363,7 +458,7 @@ static void on_room(struct stream *s)
 		return;
 	if (s->state == LEAVING)
 		begin_to_end(s);
-	else if (s->o.ops->room)
+	else if (s->state == OPEN && s->o.ops->room)
 		s->o.ops->room(s->o.arg);
 }
 
@@ -400,7 +495,7 @@ static void on_deadline(void *arg)
 	struct stream *s = arg;
 
 	s->late = true;
-	while (s->late && s->state == OPEN && !s->paused && is_ready(s, POLLIN))
+	while (s->late && reads(s) && is_ready(s, POLLIN))
 		read_some(s);
 	if (s->late)
 		stream_give_up(s, -ETIMEDOUT, "it does not answer in time");
@@ -422,7 +517,7 @@ static void on_timer(void *arg)
 
 	if (s->state == ENDING) {
 		stream_give_up(s, 0, "");
-	} else if (s->state == DIALLING) {
+	} else if (s->state <= SHAKING) {
 		stream_give_up(s, -ETIMEDOUT, NULL);
 	} else if (!is_ready(s, POLLOUT)) {
 		snprintf(why, sizeof(why), "it has taken nothing for %lld ms",
@@ -538,13 +633,13 @@ void stream_end(struct stream *s, int64_t linger_dur_ns)
 	s->linger_dur_ns = linger_dur_ns;
 	stream_deadline(s, 0);
 	if (s->state != OPEN) {
-		if (s->state == DIALLING)
+		if (s->state <= SHAKING)
 			stream_give_up(s, 0, "");
 		return;
 	}
 	s->n = 0;
 	s->state = LEAVING;
-	if (!s->out) {
+	if (!s->out && !has(s, FILTER_UNSENT)) {
 		begin_to_end(s);
 		return;
 	}
@@ -557,6 +652,10 @@ void stream_destroy(struct stream *s)
 {
 	if (!s)
 		return;
+	if (s->filter && s->fd >= 0)
+		s->filter->ops->close(s->filter, s->fd);
+	if (s->filter)
+		s->filter->ops->destroy(s->filter);
 	close_fd(s);
 	exec_timer_cancel(&s->timer);
 	exec_timer_cancel(&s->deadline);

@@ -3,7 +3,7 @@
  * A stream of bytes to one peer: dialled, or taken over from who has accepted it. It reads into a buffer of its own, says when there is
  * room to write, and ends with a sentence where the peer goes, stalls or cannot be reached.
  *
- *	stream_dial() -> opened() -> take(), room() ... -> ended()        stream_adopt(): the same without opened()
+ *	stream_dial() -> opened() -> take(), room() ... -> ended()        stream_adopt(): the same; opened() only with TLS
  *
  * What waits for the peer is the owner's (outbox.h): stream_write() takes what the socket takes, and room() follows. Only an answer that
  * is small may wait in the stream itself: stream_send().
@@ -29,7 +29,7 @@ struct lookup;
 struct stream;
 
 struct stream_ops {
-	void (*opened)(void *arg); /* a dialled one is connected */
+	void (*opened)(void *arg); /* a dialled one is connected; one with TLS knows its peer */
 	/*
 	 * Bytes that have come, from the first that was not used yet: how many are used. What is left is offered again with what comes
 	 * next; of a full buffer something has to be used. Negative: the stream ends with that errno, and what stands in why.
@@ -67,6 +67,8 @@ ssize_t stream_write(struct stream *s, const struct iovec *iov, unsigned n);
  * be out, so it ends, and ended() follows; or as above.
  */
 int stream_send(struct stream *s, const void *data, size_t len);
+/* Whether some of what was written or sent is not out yet, and room() follows. */
+bool stream_waits(const struct stream *s);
 /* Change stall_dur_ns from now on. */
 void stream_hurry(struct stream *s, int64_t stall_dur_ns);
 /* It ends with -ETIMEDOUT unless it is told another deadline within dur_ns; 0: it may take as long as it likes. */

@@ -9,7 +9,7 @@
 
 #include "dial.h"
 #include "side.h"
-#include "tls.h"
+#include "loop/tls.h"
 
 #define HOST_CIPHER_MAX 65536u /* bytes of TLS that are read at once */
 

@@ -4,7 +4,7 @@ INC_tests/bench := -I. -Ilibclient -Itools -Itools/bridge/convert -Itools/bridge
 
 BENCH_PROGRAMS += $(B)/bin/bench
 $(B)/bin/bench: $(patsubst %.c,$(B)/obj/%.o,$(sort $(wildcard tests/bench/*.c))) $(B)/lib/libschema.a \
-	$(B)/lib/libvehicle.a $(B)/lib/libsources.a $(SS2_PEER) $(SIMD_LIBS) $(B)/lib/libipc.a $(B)/lib/libsimcomponent.a $(RECORD_LIBS) $(B)/lib/libworld.a $(B)/lib/libsimworldwire.a $(B)/lib/libapollo10.a $(addprefix $(B)/obj/tests/system/ros2/,host.o reader.o asker.o node.o cables.o) \
+	$(B)/lib/libvehicle.a $(B)/lib/libsources.a $(SS2_PEER) $(SIMD_LIBS) $(B)/lib/libipc.a $(B)/lib/libsimcomponent.a $(RECORD_LIBS) $(B)/lib/libworld.a $(B)/lib/libsimworldwire.a $(B)/lib/liblooptls.a $(B)/lib/libapollo10.a $(addprefix $(B)/obj/tests/system/ros2/,host.o reader.o asker.o node.o cables.o) \
 	$(B)/obj/tests/system/ros1/fake.o $(B)/obj/libclient/loop/address.o $(addprefix $(B)/obj/tools/bridge/ros1/,http.o tcpros.o xmlrpc.o xmlrpc_write.o) \
 	$(addprefix $(B)/lib/,libcameragpu.a libcamera.a) $(B)/obj/tools/sources/scene/scene.o $(B)/obj/libclient/readback/rows.o $(B)/obj/tests/support/native_log.o $(B)/lib/libmsggen.a $(B)/obj/tests/unit/convert/sample.o $(addprefix $(B)/obj/,tests/unit/world/old_client.o gen/unit/world/tr2016.pb-c.o) $(B)/obj/gen/unit/convert/pb_every.pb-c.o $(addprefix $(B)/obj/tools/bridge/ros2/,sertype.o cyclone_inside.o rtps_identity.o rtps_packet.o) $(addprefix $(B)/obj/tools/bridge/dds/,in_parts.o keyless.o receivers.o) \
 	$(B)/obj/tests/system/link/machine.o $(SWITCH) $(CBOR_WRITER) $(addprefix $(B)/obj/libclient/ipc/,iox_plane.o iox_roudi.o) \

@@ -14,7 +14,7 @@
 #include "err.h"
 #include "fd.h"
 #include "world/side.h"
-#include "world/tls.h"
+#include "loop/tls.h"
 #include "world_load.h"
 
 #define SMALL   256u

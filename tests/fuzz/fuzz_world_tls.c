@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "tools/world/keys.h"
-#include "world/tls.h"
+#include "loop/tls.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

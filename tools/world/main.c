@@ -30,7 +30,7 @@
 #include "rnd.h"
 #include "timeutil.h"
 #include "view.h"
-#include "world/tls.h"
+#include "loop/tls.h"
 
 LOG_TOPIC("world");
 

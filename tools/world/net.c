@@ -10,14 +10,19 @@
 
 #include "err.h"
 #include "fd.h"
+#include "loop/stream_tls.h"
 #include "mem.h"
 #include "net_private.h"
 #include "timeutil.h"
 
 LOG_TOPIC("world");
 
+#define HANDSHAKE_S 5
 #define READ_MAX    65536u         /* of one client at once */
 #define LAST_DUR_NS (2 * NS_PER_S) /* for an ended session to take what it was sent last */
+
+#define STRANGERS_MAX      256u /* whose handshake is not done; of one address: */
+#define STRANGERS_EACH_MAX 16u
 
 static const char *host_of(const struct net_options *o)
 {
@@ -26,50 +31,25 @@ static const char *host_of(const struct net_options *o)
 
 /* ---- writing ---- */
 
-static size_t output_of(struct peer *p, const void **ret)
-{
-	if (!p->tls)
-		return session_output(p->s, ret);
-	net_encrypt(p);
-	return tls_output(p->tls, ret);
-}
-
-static void sent(struct peer *p, size_t n)
-{
-	if (p->tls)
-		tls_sent(p->tls, n);
-	else
-		session_sent(p->s, n);
-}
-
-static bool goes_on(const struct peer *p)
-{
-	if (p->tls && tls_state(p->tls) == TLS_FAILED)
-		return false;
-	return !p->s || !session_ends(p->s);
-}
-
 /* False: all has been said. */
 static bool write_peer(struct peer *p)
 {
 	const void *data;
 	size_t len;
 
-	p->blocked = false;
-	while (!p->blocked && (len = output_of(p, &data))) {
+	while (!stream_waits(p->stream) && (len = session_output(p->s, &data))) {
 		ssize_t r = stream_write(p->stream, &(struct iovec){ (void *)(uintptr_t)data, len }, 1);
 
-		if (r > 0)
-			sent(p, (size_t)r);
-		p->blocked = r < (ssize_t)len; /* or it is gone, which ended() says */
+		if (r < 0) /* which ended() says */
+			return true;
+		session_sent(p->s, (size_t)r);
 	}
-	return p->blocked || goes_on(p);
+	return stream_waits(p->stream) || !session_ends(p->s);
 }
 
 static void peer_destroy(struct peer *p)
 {
 	session_close(p->s, exec_now(p->n->x));
-	tls_destroy(p->tls);
 	stream_destroy(p->stream);
 	list_remove(&p->link);
 	mem_free(p);
@@ -95,7 +75,7 @@ static int64_t write_all(struct net *n, int64_t now_mono_ns)
 		if (!p->s)
 			continue;
 		net_udp_write(n, p->s, now_mono_ns);
-		until = p->blocked || write_peer(p) ? kept_until(p, now_mono_ns) : now_mono_ns;
+		until = write_peer(p) ? kept_until(p, now_mono_ns) : now_mono_ns;
 		if (until <= now_mono_ns)
 			peer_destroy(p);
 		else if (until < wake)
@@ -117,43 +97,67 @@ static void room(void *arg)
 static ssize_t take(void *arg, const uint8_t *data, size_t len, char why[STREAM_WHY_MAX])
 {
 	struct peer *p = arg;
-	int64_t now = exec_now(p->n->x);
-	bool there = true;
 
 	(void)why;
 	net_soon(p->n);
-	if (p->tls)
-		there = net_decrypt(p, data, len, now);
-	else
-		session_input(p->s, data, len, now);
-	if (p->tls && (!there || !p->s)) /* the answer of a handshake; why it ends */
-		there = write_peer(p) && there;
-	return there ? (ssize_t)len : -EPROTO;
+	session_input(p->s, data, len, exec_now(p->n->x));
+	return (ssize_t)len;
 }
 
+static void tell_why(struct peer *p, const char *why)
+{
+	log_limited(&p->n->failed, exec_now(p->n->x), LOG_LEVEL_WARN, "%s: %s", p->from, why);
+}
+
+/* A session, and no stranger. */
+static int admit(struct peer *p)
+{
+	struct tls_peer who;
+	int r = session_open(p->n->w, exec_now(p->n->x), &p->s);
+
+	if (r < 0)
+		return r;
+	if (stream_tls_peer(p->stream, &who))
+		session_set_certificate(p->s, who.name);
+	listener_mood(p->stream, PEER_LEAVES);
+	net_soon(p->n);
+	return 0;
+}
+
+/* By TLS: it has shown who it is. */
+static void opened(void *arg)
+{
+	struct peer *p = arg;
+	int r = admit(p);
+
+	if (r == 0)
+		return;
+	(void)err_set(r, "it was not admitted: %s", strerror(-r));
+	tell_why(p, err_why());
+	stream_end(p->stream, 0);
+}
+
+/* Of a stranger that goes away before it is known nobody wants to know. */
 static void ended(void *arg, int error, const char *why)
 {
 	struct peer *p = arg;
 
 	net_soon(p->n);
-	if (!p->s)
-		net_tell_end(p, error, why);
+	if (!p->s && error == -ETIMEDOUT) {
+		(void)err_set(error, "its handshake was not done in %d s", HANDSHAKE_S);
+		why = err_why();
+	}
+	if (error == -EPROTO || (!p->s && (error == -EBUSY || error == -ETIMEDOUT)))
+		tell_why(p, why);
 	peer_destroy(p);
 }
 
-static const struct stream_ops peer_ops = { .take = take, .room = room, .ended = ended };
+static const struct stream_ops peer_ops = { .opened = opened, .take = take, .room = room, .ended = ended };
 
 /* By TLS a stranger first. */
 static int meet(struct net *n, struct peer *p)
 {
-	int r;
-
-	if (n->keys)
-		return tls_create(TLS_SERVER, &(struct tls_options){ .keys = n->keys }, &p->tls);
-	r = session_open(n->w, exec_now(n->x), &p->s);
-	if (r == 0)
-		listener_mood(p->stream, PEER_LEAVES);
-	return r;
+	return n->keys ? stream_tls(p->stream, TLS_SERVER, &(struct tls_options){ .keys = n->keys }) : admit(p);
 }
 
 static void refused(void *arg, const char *from, const char *why)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What net.c, net_tls.c and net_udp.c share. */
+/* What net.c and net_udp.c share. */
 #ifndef WORLD_NET_PRIVATE_H
 #define WORLD_NET_PRIVATE_H
 
@@ -8,20 +8,12 @@
 #include "list.h"
 #include "log.h"
 #include "net.h"
-#include "world/tls.h"
-
-#define PLAIN_MAX          16384u /* of a record */
-#define HANDSHAKE_S        5
-#define STRANGERS_MAX      256u /* whose handshake is not done; of one address: */
-#define STRANGERS_EACH_MAX 16u
 
 struct peer {
 	struct list link; /* net::peers */
 	struct net *n;
 	struct stream *stream;
-	bool blocked; /* the stream says when there is room */
 	char from[LISTENER_FROM_MAX];
-	struct tls *tls;       /* NULL: plain text */
 	struct session *s;     /* NULL: a stranger, whose handshake is not done */
 	int64_t until_mono_ns; /* of an ended session, for what it was sent last: 0 until that waits */
 };
@@ -41,17 +33,7 @@ struct net {
 	struct log_limit refused, failed;
 	int64_t (*also)(void *user, int64_t now_mono_ns); /* NULL: nothing */
 	void *user;
-	uint8_t plain[PLAIN_MAX];
 };
-
-/* ---- net_tls.c ---- */
-
-/* len encrypted bytes. False: the connection is over. */
-bool net_decrypt(struct peer *p, const uint8_t *data, size_t len, int64_t now_mono_ns);
-/* As much of what the session has for it as there is room for. */
-void net_encrypt(struct peer *p);
-/* A stranger's connection has ended by our side. */
-void net_tell_end(struct peer *p, int error, const char *why);
 
 /* ---- net_udp.c ---- */
 

@@ -11,7 +11,7 @@
 
 #include "wire/world.pb-c.h"
 #include "world/frame.h"
-#include "world/tls.h"
+#include "loop/tls.h"
 
 struct far {
 	int fd;

@@ -10,7 +10,7 @@ $(WORLD_SYSTEM_TESTS:%=$(B)/test/system-world-%): $(B)/test/system-world-%: $(B)
 	$(B)/obj/tests/system/world/server.o | $(B)/bin/sim-world
 $(B)/test/system-world-tcp: $(B)/obj/tests/unit/world/client.o $(addprefix $(B)/lib/,libworld.a libsimworldwire.a libbase.a)
 LINK_system-world-tcp = $(LINK_WORLD)
-$(B)/test/system-world-tls: $(B)/obj/tests/unit/world/client.o $(addprefix $(B)/lib/,libworld.a libsimworldwire.a libbase.a)
+$(B)/test/system-world-tls: $(B)/obj/tests/unit/world/client.o $(addprefix $(B)/lib/,libworld.a libsimworldwire.a liblooptls.a libbase.a)
 LINK_system-world-tls = $(LINK_WORLD_NET)
 FLAGS_tests/system/world/test_access.c := -DSIM_WORLD='"$(B)/bin/sim-world"'
 $(B)/test/system-world-access: | $(B)/lib/libsimworld.so
@@ -45,7 +45,7 @@ TESTS_SOAK += $(B)/test/system-world-loss
 TESTS_ONCE += $(addprefix $(B)/test/system-world-,loss states tls)
 # clients that come to harm
 FLAGS_tests/system/world/test_states.c := -DSIM_WORLD='"$(B)/bin/sim-world"'
-$(B)/test/system-world-states: $(B)/obj/tests/system/world/far.o $(SWITCH) $(addprefix $(B)/lib/,libworld.a libsimworldwire.a libbase.a) \
+$(B)/test/system-world-states: $(B)/obj/tests/system/world/far.o $(SWITCH) $(addprefix $(B)/lib/,libworld.a libsimworldwire.a liblooptls.a libbase.a) \
 	| $(B)/lib/libsimworld.so
 LINK_system-world-states = $(LINK_system-world-host) $(LINK_WORLD_NET)
 # handshakes that nobody ends, until their time is over

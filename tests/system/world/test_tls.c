@@ -18,7 +18,7 @@
 #include "fd.h"
 #include "server.h"
 #include "tests/unit/world/client.h"
-#include "world/tls.h"
+#include "loop/tls.h"
 
 static struct server server;
 static char here[TEST_PATH_MAX], other[TEST_PATH_MAX];

@@ -2,9 +2,9 @@
 INC_tests/unit/world := -Ilibclient/include -I. -Itests -Itests/unit/world -Ilibclient $(ROOMS_INC) -I$(B)/gen
 WORLD_TESTS := $(patsubst tests/unit/world/test_%.c,%,$(sort $(wildcard tests/unit/world/test_*.c)))
 TESTS += $(WORLD_TESTS:%=$(B)/test/world-%)
-$(WORLD_TESTS:%=$(B)/test/world-%): $(B)/test/world-%: $(B)/obj/tests/unit/world/test_%.o $(addprefix $(B)/lib/,libworld.a libsimworldwire.a libbase.a)
+$(WORLD_TESTS:%=$(B)/test/world-%): $(B)/test/world-%: $(B)/obj/tests/unit/world/test_%.o $(addprefix $(B)/lib/,libworld.a libsimworldwire.a liblooptls.a libbase.a)
 # its server on real sockets, in virtual time
-$(B)/test/world-net: $(addprefix $(B)/obj/tools/world/,net.o net_tls.o net_udp.o) $(B)/lib/libloop.a
+$(B)/test/world-net: $(addprefix $(B)/obj/tools/world/,net.o net_udp.o) $(B)/lib/libloop.a
 # under the thread sanitizer
 $(foreach t,$(WORLD_TESTS),$(eval LINK_world-$(t) = $(LINK_WORLD_NET)))
 $(addprefix $(B)/test/world-,access bounds threats world): $(B)/obj/tests/unit/world/client.o

@@ -14,7 +14,7 @@
 #include "log.h"
 #include "tools/world/keys.h"
 #include "tools/world/net.h"
-#include "world/tls.h"
+#include "loop/tls.h"
 
 #define MS            INT64_C(1000000)
 #define STRANGERS     256u /* at once; of one address: */

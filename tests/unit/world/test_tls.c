@@ -13,7 +13,7 @@
 #include "rnd.h"
 #include "timeutil.h"
 #include "tools/world/keys.h"
-#include "world/tls.h"
+#include "loop/tls.h"
 
 #define DAY_NS  (24 * 3600 * NS_PER_S)
 #define YEAR_NS (365 * DAY_NS)

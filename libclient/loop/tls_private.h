@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What tls.c, tls_keys.c and tls_why.c share. */
-#ifndef WORLD_TLS_PRIVATE_H
-#define WORLD_TLS_PRIVATE_H
+#ifndef LOOP_TLS_PRIVATE_H
+#define LOOP_TLS_PRIVATE_H
 
 #include <openssl/bio.h>
 #include <openssl/ssl.h>

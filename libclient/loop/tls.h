@@ -12,8 +12,8 @@
  * handshake is done a peer may send TLS_HANDSHAKE_MAX.
  * Errors: negative errno, with a sentence in err_why(). Thread: the owner's; keys may be shared.
  */
-#ifndef WORLD_TLS_H
-#define WORLD_TLS_H
+#ifndef LOOP_TLS_H
+#define LOOP_TLS_H
 
 #include <stdbool.h>
 #include <stddef.h>
