@@ -50,3 +50,8 @@ TEST_PROGRAMS += $(B)/test/cyber-peer
 # a network switch between namespaces: the part without sockets, and all of it
 SWITCH_PURE := $(addprefix $(B)/obj/tests/support/,switch_path.o switch_core.o)
 SWITCH := $(SWITCH_PURE) $(addprefix $(B)/obj/tests/support/,switch_net.o switch.o)
+
+# a network in virtual time
+VNET := $(B)/obj/tests/support/vnet.o
+FLAGS_tests/support/vnet.c := -Ilibclient/loop
+VNET_LINK := $(addprefix -Wl$(comma)--wrap=,accept accept4 bind connect getsockname getsockopt listen recv)
