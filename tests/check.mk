@@ -26,8 +26,8 @@ TESTS_FULL += tools/dev/check-dist
 # soak = fault and what can be made long.
 LEVEL ?= quick
 # Those that can start neither a thread nor another program: the thread sanitizer sees nothing there. tools/dev/check-build looks that they do not.
-ONE_THREAD = $(filter-out camera-encode convert-apollo_set convert-pb_own examples-chain fuzz-control fuzz-rosbridge fuzz-ss2 fuzz-world_compat fuzz-world_log record-bridge_mcap record-convert record-copy ros1-master \
-	record-player schemas-ros_all schemas-simgen simhost-check simhost-launch_plan support-faults world-compat world-control world-datagram_format world-events world-input_log world-keys world-net world-proto_text world-tls,\
+ONE_THREAD = $(filter-out camera-encode convert-apollo_set convert-pb_own examples-chain fuzz-control fuzz-rosbridge fuzz-ss2 fuzz-world_compat fuzz-world_log record-bridge_mcap record-convert record-copy ros1-line ros1-master \
+	record-player schemas-ros_all schemas-simgen simhost-check simhost-launch_plan support-faults world-compat world-control world-datagram_format world-events world-input_log world-keys world-line world-net world-proto_text world-tls,\
 	$(filter abi-% camera-% client-% convert-% examples-% fuzz-% introspect-% link-% linktime-% record-% ros1-% ros2-% schemas-% \
 	sensors-% simctl-% simhost-% sources-% support-% tcp-% vehicle-% world-% base-due base-fd base-histogram base-mem \
 	conf-conf process-lines varlink-varlink component-cache component-fusion component-fusion_time component-scheduler_conf config-names loop-sim \

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "exec.h"
 #include "list.h"
 #include "rnd.h"
 #include "support/test.h"
@@ -589,12 +590,20 @@ void vnet_cut(bool out)
 	}
 }
 
-void vnet_vanish(void)
+static struct connection *nth(unsigned which)
 {
 	struct connection *c;
 
 	list_for_each(c, &net.connections, link)
-		vanish(c);
+		if (which-- == 0)
+			return c;
+	fail_msg("nobody has dialled so often");
+	return NULL;
+}
+
+void vnet_vanish(unsigned which)
+{
+	vanish(nth(which));
 }
 
 static void reset(struct tip *t)
@@ -603,15 +612,18 @@ static void reset(struct tip *t)
 	shut(t);
 }
 
-void vnet_reset(void)
+void vnet_reset(unsigned which)
 {
-	struct connection *c;
+	struct connection *c = nth(which);
 
-	list_for_each(c, &net.connections, link) {
-		vanish(c);
-		reset(&c->near);
-		reset(&c->far);
-	}
+	vanish(c);
+	reset(&c->near);
+	reset(&c->far);
+}
+
+unsigned vnet_dialled(void)
+{
+	return (unsigned)list_count(&net.connections);
 }
 
 unsigned vnet_connections(void)

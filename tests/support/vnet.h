@@ -9,7 +9,11 @@
 #ifndef TEST_SUPPORT_VNET_H
 #define TEST_SUPPORT_VNET_H
 
-#include "exec.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct exec;
 
 struct vnet_rules {
 	int64_t delay_dur_ns, jitter_dur_ns; /* of each piece, and up to so much more */
@@ -25,11 +29,12 @@ void vnet_destroy(void);
 
 /* The cable is out, and in again: nothing passes meanwhile, and nothing is lost by it. */
 void vnet_cut(bool out);
-/* Who is connected hears nothing more of the other side, for ever: its machine has vanished. New connections are. */
-void vnet_vanish(void);
-/* Connections end with ECONNRESET, at both sides. */
-void vnet_reset(void);
-/* So far: connections that were accepted; pieces that have arrived, ends among them. */
+/* Of a connection, the which-th that was dialled, from 0: neither side hears anything more of the other, for ever, as when a machine has vanished. */
+void vnet_vanish(unsigned which);
+/* It ends with ECONNRESET at both sides. */
+void vnet_reset(unsigned which);
+/* So far: connections that were dialled; that were accepted; pieces that have arrived, ends among them. */
+unsigned vnet_dialled(void);
 unsigned vnet_connections(void);
 unsigned vnet_pieces(void);
 

@@ -93,7 +93,7 @@ TEST_WITH(a_peer_that_vanishes, connected, suite_tear_down)
 {
 	static uint8_t zeros[1 << 20];
 
-	vnet_vanish();
+	vnet_vanish(0);
 	suite_run(3600 * NS_PER_S);
 	assert_int_equal(suite_near.n_ended + suite_far.n_ended, 0);
 	assert_true(stream_write(suite_near.s, &(struct iovec){ zeros, sizeof(zeros) }, 1) > 0);
@@ -107,7 +107,7 @@ TEST_WITH(a_peer_that_vanishes, connected, suite_tear_down)
 
 TEST_WITH(a_connection_that_is_reset, connected, suite_tear_down)
 {
-	vnet_reset();
+	vnet_reset(0);
 	suite_run(0);
 	assert_int_equal(suite_near.n_ended, 1);
 	assert_int_equal(suite_far.n_ended, 1);

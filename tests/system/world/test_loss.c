@@ -429,21 +429,6 @@ TEST(hosts_agree_with_10_percent_loss_and_100_ms_round_trip_over_tcp)
 	run(&quick, &tcp);
 }
 
-TEST(hosts_agree_with_5_percent_loss_over_tcp)
-{
-	run(&usual, &tcp);
-}
-
-TEST(hosts_agree_with_a_third_of_frames_reordered_over_tcp)
-{
-	run(&wide, &tcp);
-}
-
-TEST(hosts_agree_with_duplicated_frames_over_tcp)
-{
-	run(&(struct row){ 1000000, 2, 5, 2, 5, 20, 60, false }, &tcp);
-}
-
 TEST(hosts_agree_after_a_partition_over_tcp)
 {
 	run(&(struct row){ 1000000, 2, 5, 2, 5, 0, 60, true }, &tcp);

@@ -535,7 +535,7 @@ TEST_FULL(a_client_killed_in_any_state_blocks_no_other)
 	every_state(KILLED);
 }
 
-TEST(a_client_cut_off_in_any_state_blocks_no_other)
+TEST_FULL(a_client_cut_off_in_any_state_blocks_no_other)
 {
 	every_state(CUT_OFF);
 }

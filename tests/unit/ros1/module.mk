@@ -8,10 +8,13 @@ $(B)/test/ros1-tcpros: $(B)/obj/tests/unit/ros1/test_tcpros.o $(B)/obj/tools/bri
 TESTS += $(B)/test/ros1-names
 $(B)/test/ros1-names: $(B)/obj/tests/unit/ros1/test_names.o $(B)/obj/tools/bridge/ros1/names.o $(B)/lib/libtopics.a
 LINK_ros1-names := -ljansson
-# The whole node, in virtual time: all of the plug-in but its table.
-TESTS += $(B)/test/ros1-master
-$(B)/test/ros1-master: $(B)/obj/tests/unit/ros1/test_master.o \
+# The whole node, in virtual time: all of the plug-in but its table; line: with a network.
+TESTS += $(B)/test/ros1-master $(B)/test/ros1-line
+$(B)/test/ros1-master $(B)/test/ros1-line: $(B)/test/ros1-%: $(B)/obj/tests/unit/ros1/test_%.o \
 	$(patsubst %.c,$(B)/obj/%.o,$(filter-out %/ros1.c,$(sort $(wildcard tools/bridge/ros1/*.c)))) \
 	$(addprefix $(B)/lib/,libtopics.a libconvert.a libros.a libmsggen.a libloop.a libbase.a) | $(B)/lib/libsimclient.so
 LINK_ros1-master = $(LINK_SIMCLIENT) -lexpat -ljansson -lm
+$(B)/test/ros1-line: $(VNET)
+LINK_ros1-line = $(LINK_ros1-master) $(VNET_LINK)
+FLAGS_tests/unit/ros1/test_line.c = $(FLAGS_tests/unit/ros1/test_master.c)
 FLAGS_tests/unit/ros1/test_master.c := -Itools/bridge/topics -Itools/bridge/convert -Ischemas $(ROOMS_INC)

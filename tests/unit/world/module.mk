@@ -4,9 +4,12 @@ WORLD_TESTS := $(patsubst tests/unit/world/test_%.c,%,$(sort $(wildcard tests/un
 TESTS += $(WORLD_TESTS:%=$(B)/test/world-%)
 $(WORLD_TESTS:%=$(B)/test/world-%): $(B)/test/world-%: $(B)/obj/tests/unit/world/test_%.o $(addprefix $(B)/lib/,libworld.a libsimworldwire.a liblooptls.a libbase.a)
 # its server on real sockets, in virtual time
-$(B)/test/world-net: $(addprefix $(B)/obj/tools/world/,net.o net_udp.o) $(B)/lib/libloop.a
+$(B)/test/world-net $(B)/test/world-line: $(addprefix $(B)/obj/tools/world/,net.o net_udp.o) $(B)/lib/libloop.a
+# and with hosts, by the network in virtual time
+$(B)/test/world-line: $(VNET)
 # under the thread sanitizer
 $(foreach t,$(WORLD_TESTS),$(eval LINK_world-$(t) = $(LINK_WORLD_NET)))
+LINK_world-line += $(VNET_LINK)
 $(addprefix $(B)/test/world-,access bounds threats world): $(B)/obj/tests/unit/world/client.o
 # its control socket, held against its interface file
 $(B)/test/world-control: $(addprefix $(B)/obj/tests/unit/,world/client.o control/idl.o)
