@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What waits for a slow peer, in virtual time: in which order and when it goes out, what is dropped, and that each task is answered once. */
 #include "outbox.h"
+#include "mem.h"
 #include "support/test.h"
 
 #include <errno.h>
@@ -283,6 +284,20 @@ TEST_WITH(who_takes_is_woken_once, set_up, tear_down)
 	assert_true(woken);
 	assert_false(outbox_rest(&o));
 	outbox_topic_destroy(&o, a);
+}
+
+/* There is no memory for its text, or for its place: the owner gets its body again. */
+TEST_WITH(an_operation_without_memory_is_refused, set_up, tear_down)
+{
+	int64_t wait_dur_ns;
+
+	for (int n = 1; n <= 2; n++) {
+		mem_fail_after(n);
+		assert_int_equal(say(OUTBOX_LAST, 'x'), -ENOMEM);
+		mem_fail_after(0);
+		assert_int_equal(bodies, 0);
+	}
+	assert_string_equal(all(0, &wait_dur_ns), "");
 }
 
 TEST_WITH(operations_are_kept, set_up, tear_down)

@@ -341,3 +341,101 @@ TEST(a_topic_that_is_reset_at_any_step_comes_back)
 	for (int k = 1; k < STEPS; k++)
 		lose_topic_at(k, vnet_reset);
 }
+
+/* A tenth of a second later, as it was connected; then the pauses grow. */
+TEST_WITH(a_publisher_that_is_lost_is_asked_after_a_pause, set_up, tear_down)
+{
+	unsigned n;
+
+	subscribe();
+	UNTIL(subscribers() == 1);
+	n = vnet_dialled();
+	vnet_reset(n - 1);
+	run(99 * NS_PER_MS);
+	assert_int_equal(vnet_dialled(), n);
+	run(2 * NS_PER_MS);
+	assert_int_equal(vnet_dialled(), n + 1);
+	UNTIL(subscribers() == 1);
+}
+
+/* ---- what it is asked ---- */
+
+static void flatten(const struct xmlrpc_value *v, char text[1000])
+{
+	size_t n = strlen(text);
+
+	if (v->kind == XMLRPC_INT || v->kind == XMLRPC_BOOL) {
+		snprintf(text + n, 1000 - n, "%d", (int)xmlrpc_int(v, -99));
+	} else if (v->kind == XMLRPC_STRING) {
+		snprintf(text + n, 1000 - n, "%s", xmlrpc_text(v));
+	} else {
+		strcat(text, "[");
+		for (const struct xmlrpc_value *i = v->first; i; i = i->next) {
+			flatten(i, text);
+			strcat(text, i->next ? " " : "");
+		}
+		strcat(text, "]");
+	}
+}
+
+/* protocol: of requestTopic; NULL: no more than the two texts. */
+static const char *asked(const char *method, const char *topic, const char *protocol)
+{
+	static char text[1000];
+	struct xmlrpc_writer q = { .text = NULL }, a = { .text = NULL };
+	struct xmlrpc_doc *d = NULL, *e = NULL;
+	char why[100];
+
+	xmlrpc_call(&q, method);
+	xmlrpc_put_text(&q, "/test");
+	xmlrpc_put_text(&q, topic);
+	if (protocol) {
+		xmlrpc_array(&q);
+		for (int i = 0; i < 2; i++) {
+			xmlrpc_array(&q);
+			xmlrpc_put_text(&q, i ? protocol : "UDPROS");
+			xmlrpc_array_end(&q);
+		}
+		xmlrpc_array_end(&q);
+	}
+	assert_int_equal(xmlrpc_end(&q), 0);
+	assert_int_equal(xmlrpc_parse(q.text, q.len, &d, why, sizeof(why)), 0);
+	slave_answer(b, d, &a);
+	assert_int_equal(xmlrpc_parse(a.text, a.len, &e, why, sizeof(why)), 0);
+	*text = '\0';
+	flatten(xmlrpc_at(e->params, 0), text);
+	xmlrpc_free(d);
+	xmlrpc_free(e);
+	xmlrpc_writer_finish(&q);
+	xmlrpc_writer_finish(&a);
+	return text;
+}
+
+TEST_WITH(what_it_is_asked_by_tools_and_nodes, set_up, tear_down)
+{
+	char want[200];
+
+	snprintf(want, sizeof(want), "[1 ready [TCPROS 127.0.0.1 %u]]", b->tcpros_port);
+	assert_string_equal(asked("requestTopic", "/horn", "TCPROS"), want);
+	assert_string_equal(asked("requestTopic", "/none", "TCPROS"), "[-1 not a publisher of that topic 0]");
+	assert_string_equal(asked("requestTopic", "/horn", "SHM"), "[0 no supported protocol: TCPROS is 0]");
+	assert_string_equal(asked("requestTopic", "/horn", NULL), "[-1 arguments are missing 0]");
+	assert_string_equal(asked("getPublications", "", NULL), "[1 publications [[/horn std_msgs/Bool]]]");
+	assert_string_equal(asked("getSubscriptions", "", NULL), "[1 subscriptions []]");
+	assert_string_equal(asked("getBusInfo", "", NULL), "[1 bus info []]");
+	assert_string_equal(asked("getBusStats", "", NULL), "[1  [[[/horn 0 []]] [[/horn []]] [0 0 0]]]");
+	snprintf(b->master.uri, sizeof(b->master.uri), "http://master:11311");
+	assert_string_equal(asked("getMasterUri", "", NULL), "[1  http://master:11311]");
+	assert_string_equal(asked("paramUpdate", "", "x"), "[1  0]");
+	subscribe();
+	UNTIL(subscribers() == 1);
+	publish(true);
+	publish(true);
+	UNTIL(got.n == 2);
+	assert_string_equal(asked("getSubscriptions", "", NULL), "[1 subscriptions [[/horn std_msgs/Bool]]]");
+	snprintf(want, sizeof(want),
+		 "[1 bus info [[2 /simd o TCPROS /horn 1 127.0.0.1:20003] [1 %s i TCPROS /horn 1 /simd]]]", uri);
+	assert_string_equal(asked("getBusInfo", "", NULL), want);
+	assert_string_equal(asked("getBusStats", "", NULL),
+			    "[1  [[[/horn 10 [[2 168 2 1]]]] [[/horn [[1 168 2 -1 1]]]] [0 0 0]]]");
+}
