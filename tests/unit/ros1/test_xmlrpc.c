@@ -54,7 +54,9 @@ TEST(a_written_call_reads_back)
 	assert_string_equal(xmlrpc_text(xmlrpc_at(d->params, 0)), "/master <&> \"x\" ? caf\xc3\xa9 ?\r");
 	assert_int_equal(xmlrpc_int(xmlrpc_at(d->params, 1), 0), -7);
 	assert_int_equal(xmlrpc_at(d->params, 2)->kind, XMLRPC_BOOL);
+	assert_int_equal(xmlrpc_int(xmlrpc_at(d->params, 2), 0), 1);
 	assert_true(xmlrpc_at(d->params, 3)->d == 0.1);
+	assert_int_equal(xmlrpc_int(xmlrpc_at(d->params, 3), 9), 9); /* it is no integer */
 	list = xmlrpc_at(d->params, 4);
 	assert_int_equal(list->n, 2);
 	assert_string_equal(xmlrpc_text(xmlrpc_at(xmlrpc_at(list, 0), 0)), "TCPROS");
