@@ -460,6 +460,8 @@ static int serve(Node &n)
 				answer(n, r);
 		}
 	}
+}
+
 /* ---- any service ---- */
 
 static Bytes from_hex(const std::string &hex)

@@ -396,7 +396,7 @@ static void is_said(unsigned says, const char *subscribe, const char *text, cons
 TEST(a_description_of_another_hash_is_refused_with_both_named)
 {
 	hash_of(ANOTHER, other_hash);
-	is_said(ANOTHER_ONE, OPEN, "/readings is not read yet: node /talker: it says RIHS01_", other_hash);
+	is_said(ANOTHER_ONE, OPEN, "/readings is not read yet: node /talker: it states hash RIHS01_", other_hash);
 }
 
 TEST(a_refusal_is_said)

@@ -137,9 +137,9 @@ TEST(a_client_that_sends_noise_is_only_closed)
 	gets_nothing(http, sizeof(http));
 	gets_nothing("\x01\0\0\0\x23", 5);     /* a frame, but no Hello */
 	gets_nothing("\x02\0\0\0\x20\x0b", 6); /* Hello that is no protobuf */
-	server_says(&server, "refused: what came is no frame");
+	server_says(&server, "refused: malformed frame, or one that is too long");
 	server_says(&server, "refused: the first frame is not Hello");
-	server_says(&server, "refused: a frame's body is no message");
+	server_says(&server, "refused: a frame's body is not a message of its code");
 	assert_true(client_await(&c, 5));
 	client_done(&c, 1);
 	assert_true(client_await(&c, 5)); /* the other one goes on */
