@@ -74,7 +74,7 @@ int world_server_start(const struct bench *b, struct world_server *s, const char
 int world_server_start_old(const struct bench *b, struct world_server *s)
 {
 	return start(b, s, (const char *const[]){ "--compat", "tr2016", "--compat-listen", "127.0.0.1:0", NULL },
-		     "clients of tr2016: listening on 127.0.0.1:");
+		     "clients of tr2016 connect to 127.0.0.1:");
 }
 
 uint64_t world_loaded(_Atomic uint64_t *n)

@@ -196,7 +196,7 @@ static int open_old(const struct args *a, struct world *w, struct net *n, struct
 	if (r == 0)
 		r = net_compat_create(ret->compat, n, &o, &ret->net);
 	if (r == 0)
-		log_info("clients of %s: listening on %s:%u", a->compat, host.host, net_compat_port(ret->net));
+		log_info("clients of %s connect to %s:%u", a->compat, host.host, net_compat_port(ret->net));
 	return r;
 }
 

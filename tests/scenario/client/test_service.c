@@ -272,7 +272,7 @@ TEST_WITH(wrong_arguments_are_refused, setup, teardown)
 	assert_int_equal(sim_service_offer(prov, "x", NULL, NULL, on_lamp, &l, &sv), -EINVAL);
 	assert_int_equal(sim_service_offer(prov, "x", &sim_SetBool_service, NULL, NULL, &l, &sv), -EINVAL);
 	assert_int_equal(sim_service_offer(prov, "a b", &sim_SetBool_service, NULL, on_lamp, &l, &sv), -EINVAL);
-	o.queue = 65;
+	o.queue = 257;
 	assert_int_equal(sim_service_offer(prov, "x", &sim_SetBool_service, &o, on_lamp, &l, &sv), -EINVAL);
 	o.queue = 0;
 	o.deadline_dur_ns = -1;

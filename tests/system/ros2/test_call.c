@@ -179,7 +179,7 @@ static void peer_looks(void)
 	is_half(p, true);
 	is_half(p, false);
 	r = reader_open(p, &seen_graph24_desc, "ros_discovery_info", true);
-	while (readers != 1 || writers != 1) {
+	while (readers != 1 + 6 || writers != 1 + 7) { /* six services of parameters, and /parameter_events */
 		struct seen_graph24 *g = calloc(1, sizeof(*g));
 		const struct seen_node *n;
 

@@ -91,7 +91,8 @@ static void check_discovery(struct peer *p, dds_entity_t dp, dds_entity_t builti
 		e = sample;
 		clock = !strcmp(e->topic_name, "rt/clock");
 		if (info.valid_data && !was_seen(seen, &n, info.instance_handle) && !strncmp(e->topic_name, "rt/", 3) &&
-		    (!clock || (publishes && rig_count("clock"))) && strcmp(e->topic_name, "rt/parameter_events") != 0) {
+		    (!clock || (publishes && rig_count("clock"))) &&
+		    strcmp(e->topic_name, "rt/parameter_events") != 0) {
 			row = rig_row_of(clock ? "clock" : rows, e->topic_name + 2);
 			if (!row)
 				peer_fail(p, __FILE__, __LINE__, e->topic_name);

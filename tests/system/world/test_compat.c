@@ -30,7 +30,7 @@ static int dial(uint16_t port)
 /* As with the fewest arguments that are needed. */
 static void start(void)
 {
-	static const char said[] = "clients of tr2016: listening on 127.0.0.1:";
+	static const char said[] = "clients of tr2016 connect to 127.0.0.1:";
 
 	server_start(&server, 0,
 		     (const char *const[]){ "--grace", "100ms", "--compat", "tr2016", "--compat-listen", "127.0.0.1:0",
