@@ -18,7 +18,7 @@
 
 #include "apollo_in.h"
 #include "apollo_set.h"
-#include "link.h"
+#include "connection.h"
 #include "option.h"
 #include "slot_in.h"
 #include "timeutil.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "link.h"
+#include "connection.h"
 #include "ros/ros_type.h"
 #include "topics.h"
 

@@ -15,6 +15,7 @@
 #include <sim/srv/GetParam.h>
 #include <sim/srv/ListParams.h>
 
+#include "number.h"
 #include "ros/ros_definition.h"
 
 #define LIST         "/list_parameters"
@@ -37,16 +38,12 @@ static bool is_bool(const char *s)
 	return strcmp(s, "true") == 0 || strcmp(s, "false") == 0;
 }
 
-static bool is_number(const char *s)
-{
-	return *s && strspn(s, "0123456789") == strlen(s) && strlen(s) < 18;
-}
-
 /* Its default has its type, so that it is the same whatever the rig says. */
 static int put_option(struct sim_builder *b, struct sim_ParamInfo *to, const struct sim_bridge_option *o,
 		      const char *value)
 {
 	struct sim_Param *p = &to->param;
+	int64_t number;
 
 	to->read_only = 1;
 	if (strlen(o->help) <= 255)
@@ -54,9 +51,10 @@ static int put_option(struct sim_builder *b, struct sim_ParamInfo *to, const str
 	if (is_bool(o->deflt) && is_bool(value)) {
 		p->type = SIM_PARAM_BOOL;
 		p->bool_value = *value == 't';
-	} else if (is_number(o->deflt) && is_number(value)) {
+	} else if (number_i64(o->deflt, 10, 0, INT64_MAX, &number) == 0 &&
+		   number_i64(value, 10, 0, INT64_MAX, &number) == 0) {
 		p->type = SIM_PARAM_INT;
-		p->int_value = atoll(value);
+		p->int_value = number;
 	} else {
 		p->type = SIM_PARAM_STRING;
 	}

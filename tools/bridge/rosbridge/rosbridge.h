@@ -161,7 +161,7 @@ static inline int64_t rosbridge_mono_ms(void)
 int rosbridge_server_read(const char *text, struct rosbridge_server *ret, char *why, size_t why_size);
 
 /*
- * link.c: the connection. open() starts to connect, on a thread of its own; close() ends the connection without
+ * connection.c: the connection. open() starts to connect, on a thread of its own; close() ends the connection without
  * waiting, join() waits for the thread. The status is reported to the host.
  */
 int rosbridge_link_open(struct sim_bridge *b);

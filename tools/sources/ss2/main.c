@@ -19,7 +19,7 @@
 #include "../stop.h"
 #include "codec.h"
 #include "err.h"
-#include "link.h"
+#include "attach.h"
 #include "log.h"
 #include "mem.h"
 #include "opt.h"

@@ -11,6 +11,6 @@ SS2_OBJS := $(addprefix $(B)/obj/tools/sources/ss2/,codec.o scene.o grid.o lidar
 $(B)/lib/libss2.a: $(SS2_OBJS) $(B)/obj/gen/ss2/ss2.pb-c.o $(addprefix $(B)/obj/tools/,bridge/convert/geo.o sources/scene/scan.o sources/scene/raster.o sources/keep.o)
 
 PROGRAMS += $(B)/bin/sim-ss2
-$(B)/bin/sim-ss2: $(addprefix $(B)/obj/tools/sources/,ss2/main.o ss2/link.o stop.o outlet.o rate.o) $(ONBOARD) $(B)/lib/libss2.a $(B)/lib/libbase.a \
+$(B)/bin/sim-ss2: $(addprefix $(B)/obj/tools/sources/,ss2/main.o ss2/attach.o stop.o outlet.o rate.o) $(ONBOARD) $(B)/lib/libss2.a $(B)/lib/libbase.a \
 	| $(B)/lib/libsimclient.so
 LINK_sim-ss2 = $(LINK_SIMCLIENT) -lprotobuf-c -ljansson -lm

@@ -12,7 +12,7 @@
 
 #include "../stop.h"
 #include "err.h"
-#include "link.h"
+#include "attach.h"
 #include "log.h"
 #include "opt.h"
 

@@ -4,9 +4,9 @@ VEHICLE_OBJS := $(addprefix $(B)/obj/tools/sources/vehicle/,lag.o dead_time.o ac
 $(B)/lib/libvehicle.a: $(VEHICLE_OBJS) $(B)/obj/tools/bridge/convert/geo.o
 
 # the whole of it, for a program that moves time itself
-ONBOARD := $(addprefix $(B)/obj/tools/sources/vehicle/,onboard.o link.o) $(B)/lib/libvehicle.a
+ONBOARD := $(addprefix $(B)/obj/tools/sources/vehicle/,onboard.o attach.o) $(B)/lib/libvehicle.a
 
 PROGRAMS += $(B)/bin/sim-vehicle
-$(B)/bin/sim-vehicle: $(addprefix $(B)/obj/tools/sources/,vehicle/main.o vehicle/link.o stop.o outlet.o rate.o) $(B)/lib/libvehicle.a \
+$(B)/bin/sim-vehicle: $(addprefix $(B)/obj/tools/sources/,vehicle/main.o vehicle/attach.o stop.o outlet.o rate.o) $(B)/lib/libvehicle.a \
 	$(B)/lib/libbase.a | $(B)/lib/libsimclient.so
 LINK_sim-vehicle = $(LINK_SIMCLIENT) -ljansson -lm

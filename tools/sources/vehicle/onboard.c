@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "err.h"
-#include "link.h"
+#include "attach.h"
 #include "log.h"
 #include "mem.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim-vehicle's side towards simd. See link.h. */
-#include "link.h"
+/* sim-vehicle's side towards simd. See attach.h. */
+#include "attach.h"
 
 #include <errno.h>
 #include <string.h>

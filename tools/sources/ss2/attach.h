@@ -10,8 +10,8 @@
  *
  * Threads: main; completions on the library's thread (they only count).
  */
-#ifndef SOURCES_SS2_LINK_H
-#define SOURCES_SS2_LINK_H
+#ifndef SOURCES_SS2_ATTACH_H
+#define SOURCES_SS2_ATTACH_H
 
 #include <stdint.h>
 

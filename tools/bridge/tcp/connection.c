@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See link.h. */
-#include "link.h"
+/* See connection.h. */
+#include "connection.h"
 
 #include <errno.h>
 #include <stdio.h>

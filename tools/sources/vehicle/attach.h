@@ -5,8 +5,8 @@
  * Thread: main; the services' handlers run on the library's thread and leave what they were asked for main.
  * "ahead" moves the vehicle on before time does: whoever touches it holds the lock `stepping`.
  */
-#ifndef SOURCES_VEHICLE_LINK_H
-#define SOURCES_VEHICLE_LINK_H
+#ifndef SOURCES_VEHICLE_ATTACH_H
+#define SOURCES_VEHICLE_ATTACH_H
 
 #include <pthread.h>
 #include <stdatomic.h>

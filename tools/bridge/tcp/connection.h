@@ -6,8 +6,8 @@
  *
  * Locks: `lock`, then the outbox's, which is a leaf.
  */
-#ifndef TCP_LINK_H
-#define TCP_LINK_H
+#ifndef TCP_CONNECTION_H
+#define TCP_CONNECTION_H
 
 #include <pthread.h>
 #include <stdatomic.h>

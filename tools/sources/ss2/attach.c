@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim-ss2's side towards simd. See link.h. */
-#include "link.h"
+/* sim-ss2's side towards simd. See attach.h. */
+#include "attach.h"
 
 #include <errno.h>
 #include <poll.h>
