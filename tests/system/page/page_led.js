@@ -71,7 +71,7 @@ module.exports = ({ assert, json, text, number, is }) => {
         head.setUint32(9, 4, true);
         new Uint8Array(head.buffer).set(new TextEncoder().encode("json{}"), 13);
         ws.onopen = () => ws.send(head.buffer);
-        ws.onmessage = (m) => typeof m.data === "string" && /only look/.test(m.data) && resolve(m.data);
+        ws.onmessage = (m) => typeof m.data === "string" && /read-only/.test(m.data) && resolve(m.data);
       }));
       assert.match(refused, /this connection is read-only/);
       const { clock } = await stack.call("GetClock");
