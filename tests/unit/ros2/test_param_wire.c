@@ -58,7 +58,7 @@ static struct param_wish wish(const char *name, uint8_t type, double v, const ch
 	return (struct param_wish){ .name = { name, strlen(name) },
 				    .value = { .type = type,
 					       .bool_value = v > 0,
-					       .int_value = (int64_t)v,
+					       .int_value = type == SIM_PARAM_INT ? (int64_t)v : 0,
 					       .double_value = v,
 					       .text = { text, strlen(text) } } };
 }
