@@ -199,7 +199,8 @@ int boot_show_config(struct boot *b)
 		r = with_plugin_dirs(b, check_all);
 	if (r == 0)
 		r = pools_compute(b->conf, room, &b->pools);
-	if (r == -ENOSPC) /* the configuration is valid: it may be for another machine */
+	/* too little memory on this machine; the configuration itself is valid, so compute without that limit */
+	if (r == -ENOSPC)
 		r = pools_compute(b->conf, -1, &b->pools);
 	if (r < 0) {
 		if (!b->mistakes) /* otherwise the mistakes were printed already */

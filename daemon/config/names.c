@@ -96,7 +96,8 @@ bool names_globs_meet(const char *p, const char *q)
 	bool row[PATTERN_MAX + 1], below[PATTERN_MAX + 1] = { 0 };
 
 	if (n > PATTERN_MAX || m > PATTERN_MAX)
-		return true; /* longer patterns do not occur; joining two shards is always correct */
+		/* a valid configuration has no longer patterns; true only joins two shards, which is always correct */
+		return true;
 	for (size_t i = n + 1; i-- > 0;) {
 		for (size_t j = m + 1; j-- > 0;) {
 			bool star = (i < n && p[i] == '*') || (j < m && q[j] == '*');

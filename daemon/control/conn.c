@@ -27,7 +27,7 @@
 
 LOG_TOPIC("control");
 
-/* Limits without a configuration key: a person who types into a socket stays within them. */
+/* Limits without a configuration key, generous enough for a person who types into the socket. */
 /* without session and call; also for one message, from its first byte to its last */
 #define SILENT_DUR_NS     (60 * NS_PER_S)
 #define LAST_WORDS_DUR_NS (5 * NS_PER_S) /* time to read the error before the close */

@@ -47,8 +47,8 @@ struct parked {
 	struct share *share;
 	bool oneway;
 	bool service;           /* waits for a service's answer, which does not come if the connection ends */
-	bool step;              /* waits for time_engine_step(), which can be cancelled, */
-	struct exec_timer due;  /* until this time at most */
+	bool step;              /* waits for time_engine_step(); the wait may end before the step does */
+	struct exec_timer due;  /* end of that wait, with -ETIMEDOUT; the step goes on */
 	bool drain;             /* waits for the pause, and then until all messages have arrived */
 	struct time_wait pause; /* waits for a pause to begin, or for the drain; link empty: for neither */
 };

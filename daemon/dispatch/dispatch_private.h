@@ -41,7 +41,7 @@
 /* When a feed is deferred, see d_channel_defer() */
 #define D_DEFER_OUT        16               /* each lane has at least so many deliveries */
 #define D_DEFER_SERVICE_NS INT64_C(10000)   /* the bridge needs at most that long for each */
-#define D_DEFER_NS         INT64_C(1000000) /* limit of the time since its last answer, and of the deferral */
+#define D_DEFER_NS         INT64_C(1000000) /* longest deferral; also the longest time since the bridge's last answer */
 
 /* deliveries out on a lane before the bridge's speed is known, and always for an ordered channel */
 #define D_ROOM_FIRST 8

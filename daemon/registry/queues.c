@@ -189,7 +189,10 @@ static uint64_t awaited(const struct simd *s)
 	return classes;
 }
 
-/* Offers a deeper queue if that doubles it or fulfils the wish; less is not worth another port. */
+/*
+ * Offers a deeper queue if that doubles the depth or reaches the depth that the client asked for; less is not worth
+ * another port.
+ */
 static bool lengthen(struct subscriber *sub)
 {
 	struct channel *ch = sub->ch;

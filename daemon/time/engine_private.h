@@ -126,7 +126,7 @@ static inline int64_t engine_base_ns(const struct time_engine *e)
 {
 	return (int64_t)(e->base_fs / FS_PER_NS);
 }
-/* Whether time cannot move by dur_ns within int64_t. */
+/* Whether advancing by dur_ns would overflow int64_t. */
 static inline bool engine_at_end(const struct time_engine *e, int64_t dur_ns)
 {
 	return engine_base_ns(e) > INT64_MAX - dur_ns;

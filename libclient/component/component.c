@@ -164,7 +164,7 @@ int sim_component_fail(struct sim_component *c, int r, const char *fmt, ...)
 	va_end(ap);
 	if (!c) /* a C++ class in its constructor */
 		return err_set(r, "a component: %s", text);
-	/* a function of the component, not a thread that it has started */
+	/* only if the caller is a callback of the component, not a thread that it has started */
 	if (whose() && strcmp(whose(), c->node->name) == 0)
 		c->said = true;
 	return err_set(r, "component %s: %s", c->node->name, text);

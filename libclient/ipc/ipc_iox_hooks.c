@@ -564,7 +564,7 @@ int hook_flock(int fd, int op)
 	do
 		r = flock(fd, op);
 	while (r < 0 && errno != EWOULDBLOCK &&
-	       iox_start_lacks(errno, "the lock of a file")); /* another process has that lock */
+	       iox_start_lacks(errno, "the lock of a file")); /* EWOULDBLOCK: another process holds the lock */
 	return r;
 }
 

@@ -498,8 +498,8 @@ static void scan_owner(struct iox_pools *p, uint32_t entry, uint64_t count, stru
 	p->owned[q->first + chunk] = 1;
 	if (!dead && !nobodys) {
 		/*
-		 * without marks it is unknown whether a port refers to it: one that was a suspect for that reason stays
-		 * one
+		 * without marks this scan cannot tell whether a port refers to the entry, so an entry already suspected
+		 * for that reason stays suspected
 		 */
 		if (o->marks || ours || p->entry_suspects[entry].mark != mark_of(header, count))
 			clear(&p->entry_suspects[entry]);

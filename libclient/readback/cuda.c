@@ -237,7 +237,8 @@ static void cuda_destroy(struct device *d, bool writes)
 	if (!writes)
 		cuda_close_all(c);
 	leave(c, pushed);
-	while ((o = list_first(&c->opened, struct cuda_opened, link))) { /* still read: the driver keeps them */
+	/* the device still reads this memory, so the driver keeps it open; only the record is freed */
+	while ((o = list_first(&c->opened, struct cuda_opened, link))) {
 		list_remove(&o->link);
 		mem_free(o);
 	}

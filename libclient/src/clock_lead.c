@@ -112,7 +112,7 @@ int sim_clock_step(struct sim_client *c, int64_t dur_ns, int64_t wall_timeout_du
 		return r;
 	if (dur_ns < 1 || dur_ns > STEP_MAX_DUR_NS)
 		return err_set(-ERANGE, "sim_clock_step: %lld ns is out of range, 1 ns to 1 h", (long long)dur_ns);
-	/* a step's wait ends by simd itself, since it reads nothing from this client until it has answered */
+	/* simd itself applies the timeout, because it reads nothing from this client until it has answered the step */
 	r = lead(c, "StepClock",
 		 json_pack("{s:I, s:o*}", "dur_ns", (json_int_t)dur_ns, "timeout_ns",
 			   wall_timeout_dur_ns < 0 ? NULL : json_integer(wall_timeout_dur_ns)),

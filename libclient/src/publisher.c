@@ -265,7 +265,8 @@ bool pub_reg_probe(struct pub_reg *reg)
 	if (now < reg->probe_due_mono_ns)
 		return false;
 	if (!ipc_pub_has_subscribers(reg->port->pub) || ipc_loan(reg->port->pub, sizeof(*slot), &mem) < 0)
-		return false; /* not connected yet, or its owner is inside just now: probed again soon */
+		/* simd's subscriber is not connected yet, or the port is in use at the moment: probed again soon */
+		return false;
 	slot = mem;
 	header_init(reg, slot, 0);
 	slot->flags = SIM_SLOT_PROBE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim/world.h: what is done whenever something can be: connect, read, call back, write. */
+/* sim/world.h: the host's loop: connects, reads, runs callbacks and writes as soon as each is possible. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>

@@ -124,7 +124,7 @@ bool side_has_datagrams(const struct side *s);
 /* Also as sim_world_put(). */
 int side_put(struct side *s, const struct side_object *o) __attribute__((warn_unused_result));
 int side_remove(struct side *s, uint64_t id) __attribute__((warn_unused_result)); /* also -ENOENT */
-/* Everything has been put for all ticks up to that one. */
+/* Reports that all changes of the ticks up to `tick` have been put. */
 int side_done(struct side *s, uint64_t tick, int64_t now_mono_ns) __attribute__((warn_unused_result));
 /* The client's own time stands still until the next side_done(). */
 int side_pause(struct side *s) __attribute__((warn_unused_result));

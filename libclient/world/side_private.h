@@ -40,7 +40,7 @@ struct side_udp {
 		uint64_t tag, id;
 		uint32_t bodies;
 	} bodies[SIDE_BODIES]; /* by tag % SIDE_BODIES */
-	uint64_t tag;          /* the latest */
+	uint64_t tag;          /* latest tag used */
 };
 
 struct side {

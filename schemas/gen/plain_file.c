@@ -9,7 +9,10 @@
 
 #define DEPTH_MAX 64u
 
-/* Numbers of google/protobuf/descriptor.proto. */
+/*
+ * Messages of google/protobuf/descriptor.proto; kind_of() has its field numbers. LEFT_OUT: fields that protoc adds
+ * (source_code_info, json_name).
+ */
 enum kind { NONE, LEFT_OUT, FILE_PROTO, MESSAGE_PROTO, FIELD_PROTO };
 
 static enum kind kind_of(enum kind in, uint64_t field)

@@ -7,8 +7,8 @@
 
 #define STRAIGHT   1e-4 /* 1/m: a smaller curvature counts as straight */
 #define APPROACH   0.4  /* m/s: a slower approach to the corridor is noise */
-#define WALK       3.0  /* m/s: anything faster keeps its lane, */
-#define WALKER_M   1.2  /* m: and anything larger is not a pedestrian: neither walks into the corridor */
+#define WALK       3.0  /* m/s: a faster object is no pedestrian, and keeps its lane */
+#define WALKER_M   1.2  /* m: a larger object is no pedestrian, and keeps its lane */
 #define KNOWN_S    0.5  /* an object seen for less has no velocity yet */
 #define HOLD_DECEL 1.0  /* m/s^2: least deceleration, so that a stopped vehicle stays stopped */
 #define CORNERS    4

@@ -297,7 +297,7 @@ int64_t cyber_look(void *bridge)
 		again = known;
 
 	if (now < b->probe.next_mono_ns)
-		return again; /* other things to look at come with messages, which wake this thread */
+		return again; /* everything else is triggered by an arriving message, which wakes this thread */
 	b->probe.next_mono_ns = now + LOOK_DUR_NS;
 	report_dropped(b, now);
 	if (b->probe.on && !tcp_link_alive(&b->probe.link))

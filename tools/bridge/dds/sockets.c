@@ -87,7 +87,7 @@ void sockets_note(struct sockets *s)
 	for_each_udp(note, s);
 }
 
-struct pass { /* over the new sockets */
+struct pass { /* state of one walk over the UDP sockets that were opened since sockets_note() */
 	const struct sockets *before;
 	struct found found;
 	int (*close_in)(int fd, const struct found *f);

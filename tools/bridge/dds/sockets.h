@@ -16,7 +16,7 @@
 #include "limit.h"
 
 #define SOCKETS_FDS_MAX 1024
-struct sockets { /* bitmap of the UDP sockets that existed before */
+struct sockets { /* bitmap of the UDP sockets that were open at sockets_note(), by descriptor */
 	uint8_t there[SOCKETS_FDS_MAX / 8];
 };
 void sockets_note(struct sockets *s);

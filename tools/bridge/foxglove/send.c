@@ -69,7 +69,8 @@ static int write_direct(struct client *c, const uint8_t *data, size_t n, bool la
 	at[1] = (uint8_t)(len == 2 ? n : len == 4 ? 126 : 127);
 	for (size_t i = 2; i < len; i++)
 		at[i] = (uint8_t)(n >> 8 * (len - 1 - i));
-	if (lws_write(c->wsi, at, len, LWS_WRITE_HTTP) < 0) /* raw */
+	/* libwebsockets writes these bytes as they are: the frame's header is made here */
+	if (lws_write(c->wsi, at, len, LWS_WRITE_HTTP) < 0)
 		return -1;
 	return lws_write(c->wsi, (unsigned char *)(uintptr_t)data, n, LWS_WRITE_HTTP) < 0 ? -1 : 0;
 }

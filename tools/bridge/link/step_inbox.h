@@ -48,7 +48,7 @@ void step_inbox_need(struct step_inbox *x, const struct step_need *need);
  * was received before.
  */
 bool step_inbox_missing(const struct step_inbox *x, uint64_t up_to, struct step_need *ret, bool *ret_ever);
-/* Stops waiting for it. */
+/* Stops waiting for the messages that `need` names. */
 void step_inbox_give_up(struct step_inbox *x, const struct step_need *need);
 /* Takes the next message of the steps up to this one, sorted by step and step_order(). NULL: none. */
 void *step_inbox_take(struct step_inbox *x, uint64_t up_to);

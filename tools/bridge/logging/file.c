@@ -15,7 +15,7 @@
 #define SUFFIX     ".txt.gz"
 #define NUMBER_MAX 999999999u
 #define TRIES      1000              /* further numbers to try when other writers hold the next ones */
-#define ENOUGH     ((size_t)1 << 18) /* bytes after which they are written */
+#define ENOUGH     ((size_t)1 << 18) /* buffered bytes at which the buffer is written to the file */
 #define SPARE_MAX  ((size_t)8 << 20) /* keep at most so many bytes of buffer */
 #define GZIP       (15 + 16)         /* zlib: largest window, gzip's header and trailer */
 

@@ -72,7 +72,7 @@ struct services {
 	unsigned n, n_callers;
 	void *body;                          /* buffer for the request being read */
 	struct exec_post turn;               /* for answers, and the next turn */
-	struct exec_timer due;               /* time of the next turn */
+	struct exec_timer due;               /* when the next queued call gets its turn */
 	uint64_t calls, bytes_in, bytes_out; /* totals of services that were removed */
 	pthread_mutex_t lock;                /* guards: */
 	struct call *answered, **answered_end;
