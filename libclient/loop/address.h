@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where somebody listens, as people write it. Thread: any. */
+/* "host:port" as text. Thread: any. */
 #ifndef LOOP_ADDRESS_H
 #define LOOP_ADDRESS_H
 
@@ -13,8 +13,8 @@ struct address {
 };
 
 /*
- * The first len bytes of text: "host:port", "host", ":port", "[::1]:port" or nothing. What is not there stays as it is in *io.
- * -EINVAL: it is none of these, and *io is as it was.
+ * Parses the first len bytes of text: "host:port", "host", ":port", "[::1]:port" or an empty text. A part that is
+ * absent leaves *io's value unchanged. -EINVAL: malformed; *io is unchanged.
  */
 int address_read(const char *text, size_t len, struct address *io);
 

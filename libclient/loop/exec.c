@@ -67,13 +67,13 @@ void exec_post_init(struct exec_post *p, struct exec *x, exec_fn fn, void *arg)
 /* The reader clears `waiting` before it calls fn: a writer that finds it set has already queued its work, so fn will see it. */
 void exec_post(struct exec_post *p)
 {
-	struct exec *x = p->x; /* p may be gone as soon as it lies in the box */
+	struct exec *x = p->x; /* p may be freed as soon as it is in the inbox */
 
 	if (!atomic_exchange(&p->waiting, true) && inbox_put(&x->posted, &p->item))
 		x->ops->wake(x);
 }
 
-/* The list of what waits, oldest first; returns how many. */
+/* Moves the inbox to x->posts, oldest first; returns how many were moved. */
 static unsigned collect(struct exec *x)
 {
 	struct inbox_item **end = &x->posts;

@@ -6,8 +6,8 @@
  *   exec_threads.c  the real one: CLOCK_MONOTONIC, timers and descriptors in one epoll loop
  *   exec_sim.c      virtual: one thread, time jumps to the next timer, a seeded choice of what runs next
  *
- * Thread: all callbacks of one exec run on one thread, the one inside exec_run() or exec_turn(). exec_post(), exec_call(),
- *         exec_now() and exec_quit() are safe from any thread; everything else belongs to the exec's thread.
+ * Thread: all callbacks of one exec run on one thread, the one inside exec_run() or exec_turn(). exec_post(),
+ * exec_call(), exec_now() and exec_quit() are safe from any thread; everything else belongs to the exec's thread.
  */
 #ifndef EXEC_H
 #define EXEC_H
@@ -48,19 +48,25 @@ struct exec_io { /* a descriptor to watch; embedded in its owner */
 };
 
 int64_t exec_now(struct exec *x); /* CLOCK_MONOTONIC ns, real or virtual. Any thread */
-/* Let at least dur_ns of real time pass, for memory-ordering grace (microseconds). Virtual: returns at once. */
+/*
+ * Lets at least dur_ns (microseconds) of real time pass, as a grace period for memory ordering. Virtual: returns at
+ * once.
+ */
 void exec_spin(struct exec *x, int64_t dur_ns);
 
 void exec_post_init(struct exec_post *p, struct exec *x, exec_fn fn, void *arg);
 /*
- * Run fn later on the exec's thread, after what was posted before. Any thread. Posting one that still waits has no effect;
+ * Runs fn later on the exec's thread, after all earlier posts. Any thread. No effect if the post is already pending;
  * inside fn it may be posted again, or freed.
  */
 void exec_post(struct exec_post *p);
-/* Idempotent; a zeroed one is fine. On the exec's thread, or when none runs it. */
+/* Idempotent; a zeroed post is fine. Call it on the exec's thread, or while no thread runs the exec. */
 void exec_post_cancel(struct exec_post *p);
 
-/* Run fn on the exec's thread, which is or will be inside exec_run(), and wait for it; at once where that is this one, or virtual. */
+/*
+ * Runs fn on the exec's thread, which is or will be inside exec_run(), and waits for it. On that thread itself, and in
+ * virtual time, fn runs at once.
+ */
 void exec_call(struct exec *x, exec_fn fn, void *arg);
 
 void exec_timer_init(struct exec_timer *t, struct exec *x, exec_fn fn, void *arg);
@@ -72,9 +78,9 @@ static inline bool exec_timer_armed(const struct exec_timer *t)
 }
 
 /*
- * Descriptors, level-triggered, each descriptor once (-EEXIST). The virtual exec polls them before each choice.
- * fn gets what epoll reports (EPOLLHUP and EPOLLERR unasked). -EINVAL EPOLLONESHOT asked for, or EPOLLET but as
- * EXEC_BELL: of an eventfd that nobody reads, fn runs once for whatever was written before.
+ * Descriptors, level-triggered, each descriptor once (-EEXIST). The virtual exec polls them before each choice of a
+ * callback. fn gets what epoll reports (EPOLLHUP and EPOLLERR unasked). -EINVAL EPOLLONESHOT, or EPOLLET other than as
+ * EXEC_BELL. EXEC_BELL is for an eventfd that is never read: fn runs once for all earlier writes.
  */
 #define EXEC_BELL (EPOLLIN | EPOLLET)
 
@@ -89,11 +95,12 @@ int exec_threads_create(struct exec **ret);
 int exec_sim_create(uint64_t seed, int64_t start_mono_ns, struct exec **ret);
 void exec_destroy(struct exec *x);
 
-int exec_run(struct exec *x); /* until exec_quit(), also one that came before; 0 or negative errno */
+int exec_run(struct exec *x); /* runs until exec_quit(), which may have been called before; 0 or negative errno */
 /*
- * Instead of exec_run(): what is ready now, without waiting. Turns may be taken by different threads, one at a time. ret:
- * when the next timer is due, INT64_MAX: none is armed. From the first turn on, exec_fd() is readable whenever another one
- * would have something to do, a due timer included: many execs can be watched in one epoll, edge-triggered or one-shot too.
+ * Alternative to exec_run(): runs what is ready now, without waiting. Turns may run on different threads, one at a
+ * time. *ret_due_mono_ns: when the next timer is due; INT64_MAX: no timer is armed. From the first turn on, exec_fd()
+ * is readable whenever another turn would have something to do, a due timer included, so many execs can be watched in
+ * one epoll, edge-triggered or one-shot too.
  */
 int exec_turn(struct exec *x, int64_t *ret_due_mono_ns);
 int exec_fd(const struct exec *x); /* borrows; -EOPNOTSUPP virtual */
@@ -106,7 +113,7 @@ bool exec_is_virtual(const struct exec *x);
  * callbacks without time moving (a descriptor that nobody drains).
  */
 int exec_sim_run(struct exec *x, int64_t until_mono_ns);
-/* exec_sim: the callback that calls it takes that long; what has become due meanwhile runs after it. */
+/* exec_sim: the calling callback takes dur_ns of virtual time; timers that become due meanwhile run after it. */
 void exec_sim_spend(struct exec *x, int64_t dur_ns);
 /* exec_sim: run only what is ready now, without advancing time. */
 int exec_sim_settle(struct exec *x);

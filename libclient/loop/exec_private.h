@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What exec_threads.c and exec_sim.c share: the timers and the post queue (exec.c), and the table
- * through which the contract reaches the one or the other. Nobody else includes this.
+ * What exec_threads.c and exec_sim.c share: the timers and the post queue (exec.c), and the table of functions by which
+ * exec.h calls one or the other. Private to exec*.c.
  */
 #ifndef EXEC_INT_H
 #define EXEC_INT_H
@@ -14,9 +14,9 @@
 
 struct exec_ops {
 	int64_t (*now)(struct exec *x);
-	uint64_t (*tie)(struct exec *x); /* exec_timer.due.order of a timer that is being armed */
+	uint64_t (*tie)(struct exec *x); /* value for exec_timer.due.order when a timer is armed */
 	void (*spin)(struct exec *x, int64_t dur_ns);
-	void (*wake)(struct exec *x); /* any thread, signal handlers: the loop must look again */
+	void (*wake)(struct exec *x); /* any thread, signal handlers: makes the loop check for work again */
 	int (*io_add)(struct exec *x, struct exec_io *io);
 	int (*io_mod)(struct exec *x, struct exec_io *io, uint32_t events);
 	void (*io_del)(struct exec *x, struct exec_io *io);
@@ -33,21 +33,21 @@ struct exec {
 	struct due_queue timers;
 	atomic_bool quit;
 	struct inbox posted;
-	struct inbox_item *posts; /* taken from there, oldest first; the exec's thread only */
+	struct inbox_item *posts; /* removed from the inbox, oldest first; the exec's thread only */
 };
 
-/* The earliest timer, NULL if none is armed. */
+/* Returns the earliest timer, NULL if none is armed. */
 static inline struct exec_timer *exec_timer_first(struct exec *x)
 {
 	return x->timers.first ? container_of(x->timers.first, struct exec_timer, due) : NULL;
 }
-/* Disarm it and run its callback. */
+/* Disarms the timer and runs its callback. */
 void exec_timer_fire(struct exec_timer *t);
 
 bool exec_post_waiting(struct exec *x);
-/* Run the oldest post, if there is one. */
+/* Runs the oldest post, if there is one. */
 void exec_post_one(struct exec *x);
-/* Run what waits now, not what is posted meanwhile. */
+/* Runs the posts that are pending now, but not those added meanwhile. */
 void exec_post_batch(struct exec *x);
 
 #endif

@@ -129,7 +129,7 @@ static void virt_io_del(struct exec *x, struct exec_io *io)
 
 static uint32_t revents_of(const struct pollfd *p)
 {
-	/* POLLNVAL: closed behind our back; epoll would have dropped it silently */
+	/* POLLNVAL: closed while watched; epoll would have dropped it silently */
 	return (uint32_t)(unsigned short)(p->revents & ~POLLNVAL);
 }
 
@@ -144,7 +144,7 @@ static unsigned ios_ready(struct exec_sim *s)
 	return n;
 }
 
-/* poll() has no edges. */
+/* Reads the eventfd, since poll() has no edges. */
 static void read_bell(int fd)
 {
 	uint64_t n;
@@ -203,7 +203,7 @@ int exec_sim_settle(struct exec *x)
 	return n;
 }
 
-/* Jump to the next timer up to the limit; false: there is none. */
+/* Moves time to the next timer up to the limit; false: there is none. */
 static bool jump(struct exec *x, int64_t until_mono_ns)
 {
 	struct exec_timer *first = exec_timer_first(x);

@@ -28,10 +28,10 @@ struct exec_threads {
 	int epoll_fd;
 	int timer_fd;
 	int wake_fd;
-	uint64_t order;        /* ties run in the order they were armed */
-	int64_t armed_mono_ns; /* when timer_fd goes off; INT64_MAX: never */
+	uint64_t order;        /* timers with the same time run in the order in which they were armed */
+	int64_t armed_mono_ns; /* when timer_fd expires; INT64_MAX: never */
 	struct epoll_event batch[BATCH];
-	int batch_at, batch_end; /* the batch being handed out: io_del blanks what it removes */
+	int batch_at, batch_end; /* the batch being dispatched: io_del clears the entries it removes */
 	_Atomic(pthread_t) owner;
 	atomic_bool running;
 };
@@ -76,7 +76,7 @@ static void threads_spin(struct exec *x, int64_t dur_ns)
 		continue;
 }
 
-/* Also called by exec_quit() inside signal handlers: errno survives, nothing is locked. */
+/* Also called by exec_quit() inside signal handlers: preserves errno and takes no lock. */
 static void threads_wake(struct exec *x)
 {
 	int saved = errno;
@@ -207,8 +207,8 @@ static void disown(struct exec_threads *t)
 }
 
 /*
- * Descriptors come first: what is posted from then on leaves the descriptor readable, for its wake-up is not read. The alarm
- * comes last, for timers that were armed meanwhile; one that is due already is as good as a post.
+ * Descriptors come first: a post from then on leaves the descriptor readable, because its wake-up is not read. The
+ * alarm is set last, for timers that were armed meanwhile; a timer that is already due counts as a post.
  */
 static int threads_turn(struct exec *x, int64_t *ret_due_mono_ns)
 {

@@ -16,12 +16,12 @@
 #include "stream_private.h"
 #include "timeutil.h"
 
-#define RETRY_DUR_NS (100 * NS_PER_MS) /* no descriptor is free for a connection */
+#define RETRY_DUR_NS (100 * NS_PER_MS) /* pause when no descriptor is free for a connection */
 #define BACKLOG      512
-#define AT_ONCE      32 /* half a batch of the loop's: who has gone is seen before others need the places */
+#define AT_ONCE      32 /* half a batch of the loop: closed connections are noticed before new ones need their places */
 
 struct peer {
-	struct peer *next; /* of the listener; newest first */
+	struct peer *next; /* the listener's list; newest first */
 	struct listener *listener;
 	struct stream *stream;
 	enum peer_mood mood;
@@ -36,7 +36,7 @@ struct listener {
 	struct exec_timer again;
 	struct peer *peers;
 	unsigned n;
-	char path[ADDRESS_HOST_MAX]; /* "": it is a port */
+	char path[ADDRESS_HOST_MAX]; /* "": a port, not a path */
 };
 
 /* ---- places ---- */
@@ -61,7 +61,10 @@ static unsigned count_of(const struct listener *l, const char *host)
 	return n;
 }
 
-/* The one that goes for a new one's sake, of all or of that host: silent before resting, old before new. NULL: all are busy. */
+/*
+ * Returns the peer to close for a new one, of all peers or of that host: silent before idle, old before new. NULL: all
+ * are busy.
+ */
 static struct peer *weakest(const struct listener *l, const char *host)
 {
 	struct peer *goes = NULL;
@@ -96,9 +99,9 @@ void listener_mood(struct stream *s, enum peer_mood mood)
 		on_left(p);
 }
 
-/* ---- who comes ---- */
+/* ---- accepting ---- */
 
-/* "127.0.0.1", "127.0.0.1:4711"; "user 1000" twice. */
+/* Host and peer names: "127.0.0.1" and "127.0.0.1:4711"; for a path both are "user 1000". */
 static void name_peer(int fd, const struct sockaddr_storage *a, socklen_t n, char host[LISTENER_FROM_MAX],
 		      char from[LISTENER_FROM_MAX])
 {
@@ -143,7 +146,7 @@ static int seat(struct listener *l, int fd, const char *host, const char *from)
 	return 0;
 }
 
-/* Why it was sent away. */
+/* Writes why the connection was refused. */
 static void say_why(const struct listener *l, int r, const char *host, char *why, size_t size)
 {
 	unsigned most = l->o.bounds.peers_of_one, n = most ? count_of(l, host) : 0;
@@ -164,7 +167,7 @@ static void rest(struct listener *l, int error)
 		l->o.refused(l->o.arg, NULL, strerror(error));
 }
 
-/* False: no connection waits, or this process has no free descriptor. */
+/* Returns false if no connection waits, or this process has no free descriptor. */
 static bool accept_one(struct listener *l)
 {
 	struct sockaddr_storage a = { .ss_family = AF_UNSPEC };
@@ -204,7 +207,7 @@ static void on_again(void *arg)
 	(void)exec_io_mod(&l->io, EPOLLIN);
 }
 
-/* ---- where ---- */
+/* ---- address ---- */
 
 static int listen_on(const struct addrinfo *a)
 {
@@ -220,7 +223,10 @@ static int listen_on(const struct addrinfo *a)
 	return r;
 }
 
-/* Of several addresses the first one of IPv4 that works, else of IPv6: who dials a name tries that first as well. */
+/*
+ * Of several addresses the first IPv4 one that works, else an IPv6 one: clients that dial a name try that first as
+ * well.
+ */
 static int listen_at(const struct address *at, char why[STREAM_WHY_MAX])
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };

@@ -13,9 +13,9 @@
 #include "thread.h"
 
 struct lookup_ask {
-	struct lookup_ask *next; /* lookup::first */
+	struct lookup_ask *next; /* list lookup::first */
 	struct lookup *lookup;
-	enum { WAITS, AT_WORK, DONE } state; /* guarded by the lookup's lock, as what follows */
+	enum { WAITS, AT_WORK, DONE } state; /* guarded by the lookup's lock, as are the fields below */
 	bool cancelled;
 	struct exec_post done;
 	lookup_fn fn;
@@ -29,7 +29,7 @@ struct lookup_ask {
 struct lookup {
 	const char *name;
 	pthread_t thread;
-	pthread_mutex_t lock; /* a leaf; guards what follows, but for running, which is the exec's */
+	pthread_mutex_t lock; /* a leaf lock; guards the fields below, except for running, which belongs to the exec */
 	pthread_cond_t more;
 	struct lookup_ask *first, **end;
 	bool running, stop;
@@ -56,7 +56,7 @@ static void look_up(struct lookup *l, struct lookup_ask *a)
 	if (a->cancelled)
 		ask_free(a);
 	else
-		exec_post(&a->done); /* with the lock: who cancels it finds it posted */
+		exec_post(&a->done); /* with the lock held, so that a cancel finds it posted */
 }
 
 static struct lookup_ask *take_first(struct lookup *l)
@@ -84,14 +84,14 @@ static void *lookup_main(void *arg)
 	return NULL;
 }
 
-/* ---- the exec's ---- */
+/* ---- the exec's thread ---- */
 
 static void on_done(void *arg)
 {
 	struct lookup_ask *a = arg;
 	struct addrinfo *all = a->all;
 
-	pthread_mutex_lock(&a->lookup->lock); /* after the thread, which has posted it with the lock held */
+	pthread_mutex_lock(&a->lookup->lock); /* waits for the resolver thread, which posted it with the lock held */
 	pthread_mutex_unlock(&a->lookup->lock);
 	a->all = NULL;
 	a->fn(a->arg, a->r, all);

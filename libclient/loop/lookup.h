@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of hosts, looked up on a thread of its own: a server of names that is not there holds it up for many seconds, and the loop
- * goes on meanwhile. The thread is started by the first name.
+ * Resolves host names on a thread of its own: a name server that does not answer blocks that thread for many seconds
+ * while the loop goes on. The first lookup starts the thread.
  *
- * Thread: that of the exec which is told, but for create and destroy.
+ *
+ *
+ * Thread: that of the exec which gets the result, except for create and destroy.
  */
 #ifndef LOOP_LOOKUP_H
 #define LOOP_LOOKUP_H
@@ -14,15 +16,18 @@ struct addrinfo;
 struct lookup;
 struct lookup_ask;
 
-/* r: as of getaddrinfo(); all: takes, NULL where r is not 0. */
+/* r: as of getaddrinfo(). Takes all, which is NULL if r is not 0. */
 typedef void (*lookup_fn)(void *arg, int r, struct addrinfo *all);
 
-/* thread: its name, borrowed for as long as the lookup lives. -ENOMEM. */
+/* thread: the thread's name, borrowed until lookup_destroy(). -ENOMEM. */
 int lookup_create(const char *thread, struct lookup **ret);
-/* When nobody asks any more; waits for a name that is being looked up. NULL is fine. */
+/* Call it when no lookup is pending; waits for a name that is being resolved. NULL is fine. */
 void lookup_destroy(struct lookup *l);
 
-/* Copies host. fn follows, from the loop, unless it is cancelled. -ENOMEM, or why there is no thread. */
+/*
+ * Copies host. fn is called from the loop, unless the lookup is cancelled. -ENOMEM, or the error of starting the
+ * thread.
+ */
 int lookup_start(struct lookup *l, struct exec *x, const char *host, unsigned port, lookup_fn fn, void *arg,
 		 struct lookup_ask **ret);
 void lookup_cancel(struct lookup_ask *a); /* NULL is fine */

@@ -110,7 +110,7 @@ static struct outbox_item *take_first(struct outbox *o, struct outbox_topic *t)
 	return i;
 }
 
-/* Of an item that was taken: what its topic keeps of it. Returns the topic, if that goes with it. */
+/* Removes a taken item from its topic's counters. Returns the topic, if it has to be freed with the item. */
 static struct outbox_topic *leave(struct outbox_item *i)
 {
 	struct outbox_topic *t = i->topic;
@@ -119,7 +119,7 @@ static struct outbox_topic *leave(struct outbox_item *i)
 	return t->gone && !t->n ? t : NULL;
 }
 
-/* lock is not held. */
+/* Caller must not hold the lock. */
 static void free_item(struct outbox *o, struct outbox_item *i, int result)
 {
 	if (!i)
@@ -152,7 +152,7 @@ static int wait_for_room(struct outbox *o, const struct outbox_item *i)
 	struct timespec end = timespec_from_ns(mono_now_ns() + o->wait_ms * NS_PER_MS);
 	int r = 0;
 
-	if (i->topic->options.stale && i->topic->waiting) /* the place of one that is worthless is room enough */
+	if (i->topic->options.stale && i->topic->waiting) /* a worthless message's place is room enough */
 		return 0;
 	while (o->open && r == 0 && !has_room(o, i))
 		r = -pthread_cond_timedwait(&o->less, &o->lock, &end);
@@ -165,7 +165,7 @@ static void count_dropped(struct outbox *o, struct outbox_topic *t)
 	atomic_store(&o->dropped, true);
 }
 
-/* Each message of the topic takes the place of the one before it, i that of the last. Returns the oldest, which goes. */
+/* Appends i to the topic's queue, shifts the others forward one position, and returns the oldest, which is dropped. */
 static struct outbox_item *push_through(struct outbox *o, struct outbox_item *i)
 {
 	struct outbox_topic *t = i->topic;
@@ -184,7 +184,7 @@ static struct outbox_item *push_through(struct outbox *o, struct outbox_item *i)
 	return oldest;
 }
 
-/* 0: it waits, in the place of *ret_oldest, or in one of its own. */
+/* Returns 0 if the item waits, in a place of its own or in that of *ret_oldest. */
 static int put_locked(struct outbox *o, struct outbox_item *i, struct outbox_item **ret_oldest)
 {
 	int r = o->open ? 0 : -ENOTCONN;
@@ -279,7 +279,7 @@ int outbox_say(struct outbox *o, enum outbox_place place, const void *text, size
 
 /* ---- taking ---- */
 
-/* Of the urgent topics and of the others, the one whose turn it is, of those that are due. */
+/* For urgent and other topics, finds the due topic whose message is next. */
 static void look(const struct outbox *o, int64_t now_mono_ns, struct outbox_topic *ret[2], int64_t *ret_wait_dur_ns)
 {
 	*ret_wait_dur_ns = -1;
@@ -298,8 +298,8 @@ static void look(const struct outbox *o, int64_t now_mono_ns, struct outbox_topi
 }
 
 /*
- * The urgent ones first. But a clock may come as fast as the peer takes it: so where an urgent message, no operation, went last,
- * and others wait, one of these is next.
+ * Urgent items go first. But a clock may arrive as fast as the peer reads it, so after an urgent message (not an
+ * operation) one of the waiting others is next.
  */
 static struct outbox_item *take(struct outbox *o, int64_t now_mono_ns, int64_t *ret_wait_dur_ns)
 {
@@ -351,7 +351,7 @@ bool outbox_rest(struct outbox *o)
 	return empty;
 }
 
-/* ---- its topics, and who has lost what ---- */
+/* ---- topics, and dropped messages ---- */
 
 int outbox_topic_create(struct outbox *o, const char *name, const struct outbox_topic_options *options,
 			struct outbox_topic **ret)
@@ -436,7 +436,7 @@ bool outbox_dropped(struct outbox *o, char *text, size_t size)
 	return true;
 }
 
-/* ---- the whole ---- */
+/* ---- init and finish ---- */
 
 int outbox_init(struct outbox *o)
 {
@@ -451,7 +451,7 @@ int outbox_init(struct outbox *o)
 	return 0;
 }
 
-/* Any that waits, and the topic that goes with it. */
+/* Takes any waiting item, and the topic that is freed with it. */
 static struct outbox_item *take_any(struct outbox *o, struct outbox_topic **ret_last)
 {
 	struct outbox_item *i = o->active ? take_first(o, o->active) : NULL;

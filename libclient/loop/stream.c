@@ -23,9 +23,9 @@
 
 enum state {
 	DIALLING,
-	SHAKING /* its filter is not open */,
+	SHAKING /* the filter's handshake is under way */,
 	OPEN,
-	LEAVING /* when what was sent is out */,
+	LEAVING /* stream_end(): waits until everything is sent */,
 	ENDING,
 	OVER
 };
@@ -35,23 +35,23 @@ struct stream {
 	struct stream_options o;
 	enum state state;
 	int fd;                       /* -1: none */
-	struct stream_filter *filter; /* NULL: bytes are the socket's */
+	struct stream_filter *filter; /* NULL: bytes are passed to the socket unchanged */
 	struct exec_io io;
-	struct exec_timer timer;        /* dialling, a peer that takes nothing, ending */
-	struct exec_timer deadline;     /* the owner's */
-	struct exec_post over;          /* ended() is due */
-	struct exec_post again;         /* what was not used is offered */
-	struct lookup_ask *ask;         /* NULL: no name is looked up */
-	struct addrinfo *all, *address; /* of a dial: all, and the one that is tried */
-	bool blocked;                   /* the socket took less than there was */
+	struct exec_timer timer;        /* limits dialling, a stalled peer, and the end */
+	struct exec_timer deadline;     /* stream_deadline() */
+	struct exec_post over;          /* calls ended() */
+	struct exec_post again;         /* offers unused bytes again */
+	struct lookup_ask *ask;         /* NULL: no lookup is pending */
+	struct addrinfo *all, *address; /* addresses to dial, and the one being tried */
+	bool blocked;                   /* the socket took less than was written */
 	bool paused;
 	bool late; /* the deadline has passed, and no other one was set */
 	uint8_t *data;
-	size_t n, room, limit; /* limit: bytes that may wait to be used */
+	size_t n, room, limit; /* limit: most unused bytes */
 	uint8_t *out;          /* what stream_send() could not send; NULL: nothing */
 	size_t out_len;
 	int64_t linger_dur_ns;
-	void (*left)(void *peer); /* of a listener's: its place is free */
+	void (*left)(void *peer); /* a listener's: frees its place */
 	void *peer;
 	int error;
 	char why[STREAM_WHY_MAX];
@@ -101,7 +101,7 @@ static void on_over(void *arg)
 	s->o.ops->ended(s->o.arg, s->error, s->why);
 }
 
-/* why NULL: that of the errno. */
+/* why NULL: the text of the errno. */
 void stream_give_up(struct stream *s, int error, const char *why)
 {
 	if (s->state == OVER)
@@ -116,7 +116,7 @@ void stream_give_up(struct stream *s, int error, const char *why)
 	exec_post(&s->over);
 }
 
-/* With what errno says, or with the filter's sentence. */
+/* Ends with the text of errno, or with the filter's sentence. */
 static void fail(struct stream *s)
 {
 	int error = errno;
@@ -134,7 +134,7 @@ static bool reads(const struct stream *s)
 	return (s->state == SHAKING || s->state == OPEN) && !s->paused;
 }
 
-/* What the loop waits for: in the end only that the peer closes, too. */
+/* Sets the events to wait for: during the end only that the peer closes, too. */
 static void watch_events(struct stream *s)
 {
 	bool in = s->state == ENDING || reads(s);
@@ -142,12 +142,12 @@ static void watch_events(struct stream *s)
 	(void)exec_io_mod(&s->io, (in ? EPOLLIN : 0) | (s->blocked ? EPOLLOUT : 0));
 }
 
-/* The peer has taken something, or there was nothing for it to take: from now on it may take nothing for so long. */
+/* Records whether written bytes wait for the socket; if so, restarts the stall timer, else cancels it. */
 static void watch(struct stream *s, bool blocked)
 {
 	s->blocked = blocked;
 	watch_events(s);
-	if (s->state == SHAKING) /* the timer is that of the dial */
+	if (s->state == SHAKING) /* the timer limits the dial */
 		return;
 	if (blocked && s->o.stall_dur_ns)
 		exec_timer_at(&s->timer, ns_add(exec_now(s->x), s->o.stall_dur_ns));
@@ -162,7 +162,7 @@ static void begin(struct stream *s)
 	s->o.ops->opened(s->o.arg);
 }
 
-/* What the filter has to say first. */
+/* Sends the filter's handshake. */
 static void shake(struct stream *s)
 {
 	s->state = SHAKING;
@@ -190,7 +190,7 @@ static void set_options(const struct stream *s)
 	(void)setsockopt(s->fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof(times));
 }
 
-/* Begin to connect to the address that is tried. */
+/* Starts connecting to the current address. */
 static int try_address(struct stream *s)
 {
 	const struct addrinfo *a = s->address;
@@ -204,7 +204,7 @@ static int try_address(struct stream *s)
 	return exec_io_add(s->x, &s->io, s->fd, EPOLLOUT, on_event, s);
 }
 
-/* Until one of them can be tried; r: why the last one could not. */
+/* Tries addresses until a connect can be started; r: error of the last one. */
 static void try_next(struct stream *s, int r)
 {
 	for (; s->address; s->address = s->address->ai_next) {
@@ -236,7 +236,7 @@ static void on_connected(struct stream *s)
 
 /* ---- reading ---- */
 
-/* False: the stream has ended. */
+/* Returns false if the stream has ended. */
 static bool use_once(struct stream *s)
 {
 	char why[STREAM_WHY_MAX] = "";
@@ -278,7 +278,7 @@ static bool make_room(struct stream *s)
 	return true;
 }
 
-/* As recv(). In the end what the peer says is nobody's, and is not looked at. */
+/* As recv(). During the end received bytes are discarded. */
 static ssize_t receive(struct stream *s)
 {
 	const int on = 1;
@@ -290,7 +290,7 @@ static ssize_t receive(struct stream *s)
 	else
 		n = recv(s->fd, s->data + s->n, s->room - s->n, MSG_DONTWAIT);
 	error = errno;
-	if (s->o.quick_ack) /* the system forgets it now and then */
+	if (s->o.quick_ack) /* the kernel resets it now and then */
 		(void)setsockopt(s->fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
 	if (has(s, FILTER_UNSENT) && reads(s) && !s->blocked)
 		watch(s, true);
@@ -401,7 +401,7 @@ ssize_t stream_write(struct stream *s, const struct iovec *iov, unsigned n)
 	return s->state != OPEN ? -ENOTCONN : s->out ? 0 : write_some(s, iov, n);
 }
 
-/* Behind what waits already. */
+/* Appends to what already waits. */
 static int keep(struct stream *s, const uint8_t *data, size_t len)
 {
 	uint8_t *out = mem_realloc(s->out, s->out_len + len);
@@ -425,7 +425,7 @@ int stream_send(struct stream *s, const void *data, size_t len)
 	return keep(s, (const uint8_t *)data + n, len - (size_t)n);
 }
 
-/* Whether nothing is left of what was sent. */
+/* Returns whether all that was sent is out. */
 static bool flush(struct stream *s)
 {
 	ssize_t n = s->out || s->filter ? write_some(s, &(struct iovec){ s->out, s->out_len }, 1) : 0;
@@ -482,7 +482,7 @@ static void on_event(void *arg, uint32_t events)
 		stream_give_up(s, -ECONNRESET, "it has closed the connection");
 }
 
-/* The time in which this thread did not run is none in which the peer took, or said, nothing. */
+/* Checks the socket once more: time in which this thread did not run does not count as the peer's silence. */
 static bool is_ready(const struct stream *s, short events)
 {
 	struct pollfd p = { .fd = s->fd, .events = events };
@@ -557,7 +557,7 @@ static void on_found(void *arg, int r, struct addrinfo *all)
 		stream_give_up(s, -ENOENT, gai_strerror(r));
 }
 
-/* A number at once; a name by who looks names up, where there is one. */
+/* Numeric addresses resolve at once; names by the resolver, if there is one. */
 static int find(struct stream *s, const struct address *a, char why[STREAM_WHY_MAX])
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST };

@@ -9,16 +9,16 @@
 #include "mem.h"
 #include "stream_private.h"
 
-#define CIPHER_MAX 16640u /* read at once: a record */
+#define CIPHER_MAX 16640u /* bytes per read: one record */
 
 struct filter {
 	struct stream_filter f; /* first */
 	struct tls *t;
-	bool unread; /* of cipher, or in OpenSSL */
+	bool unread; /* unread bytes in cipher, or in OpenSSL */
 	uint8_t cipher[CIPHER_MAX];
 };
 
-/* False, with errno: the socket has not taken all. */
+/* Returns false, with errno, if the socket has not taken all. */
 static bool flush(struct filter *f, int fd)
 {
 	const void *data;
@@ -47,7 +47,7 @@ static ssize_t filter_recv(struct stream_filter *base, int fd, void *to, size_t 
 	}
 	n = tls_read(f->t, to, size);
 	f->unread = n > 0;
-	(void)flush(f, fd); /* a socket that is broken is so for reading, too */
+	(void)flush(f, fd); /* a broken socket fails in the read below, too */
 	errno = n < 0 ? EPROTO : EAGAIN;
 	return n > 0 ? n : n == -EPIPE ? 0 : -1;
 }

@@ -13,14 +13,14 @@
 #include "printable.h"
 #include "tls_private.h"
 
-#define RECORD     16384u /* plain bytes of one */
+#define RECORD     16384u /* plain bytes per record */
 #define RECORD_OUT (RECORD + 256u)
-#define OWN_MAX    16384u /* of TLS's own beside the caller's */
+#define OWN_MAX    16384u /* TLS's own bytes besides the caller's */
 #define NS_PER_S   INT64_C(1000000000)
 
 /* ---- bytes in and out, as OpenSSL asks for them ---- */
 
-/* From the caller's own bytes, so what came is copied into OpenSSL's record alone. */
+/* Reads from the caller's buffer, so received bytes are copied only into OpenSSL's record. */
 int tls_bio_read(BIO *b, char *to, int size)
 {
 	struct tls *t = BIO_get_data(b);
@@ -41,7 +41,7 @@ int tls_bio_read(BIO *b, char *to, int size)
 	return (int)n;
 }
 
-/* What was sent goes before the buffer grows. */
+/* Discards sent bytes before the buffer grows. */
 static bool make_room(struct tls *t, size_t len)
 {
 	size_t need = t->out_len - t->sent + len, size = t->out_size ? t->out_size : 4096;
@@ -86,7 +86,7 @@ long tls_bio_ctrl(BIO *b, int cmd, long num, void *ptr)
 
 /* ---- create and destroy ---- */
 
-/* A certificate is for an address, or for a name: without "*" for a part of a label. */
+/* Expects an address, or a name; a "*" matches only a whole label. */
 static bool expect_host(struct tls *t, const char *host)
 {
 	X509_VERIFY_PARAM *p = SSL_get0_param(t->ssl);
@@ -137,7 +137,7 @@ int tls_create(enum tls_side side, const struct tls_options *o, struct tls **ret
 		return err_nomem();
 	t->side = side;
 	r = set_side(t, o);
-	if (r == 0 && side == TLS_CLIENT && tls_read(t, NULL, 0) < 0) /* the first word is its */
+	if (r == 0 && side == TLS_CLIENT && tls_read(t, NULL, 0) < 0) /* the client sends first */
 		r = -EPROTO;
 	ERR_clear_error();
 	if (r < 0) {
@@ -167,9 +167,9 @@ const char *tls_why(const struct tls *t)
 	return t->why;
 }
 
-/* ---- the handshake, and its end ---- */
+/* ---- handshake and end ---- */
 
-/* Noise gets no answer: the alert is for those who speak TLS. */
+/* Input that is not TLS gets no answer: alerts are only for peers that speak TLS. */
 static int fail(struct tls *t)
 {
 	if (t->state != TLS_FAILED)
@@ -188,7 +188,7 @@ static int closed(struct tls *t)
 	return err_set(-EPIPE, "TLS: the other side has ended the connection");
 }
 
-/* What a call of OpenSSL that did not succeed means: 0 more bytes are needed. */
+/* Maps the failure of an OpenSSL call; 0: more bytes are needed. */
 static int ended(struct tls *t, int got)
 {
 	switch (SSL_get_error(t->ssl, got)) {
@@ -201,7 +201,7 @@ static int ended(struct tls *t, int got)
 	}
 }
 
-/* One name, that can be shown and written into a list. */
+/* Requires exactly one name, printable and usable in a list. */
 static bool name_of(X509 *cert, char name[TLS_NAME_MAX + 1])
 {
 	X509_NAME *subject = X509_get_subject_name(cert);
@@ -257,7 +257,7 @@ void tls_input(struct tls *t, const void *data, size_t len)
 	t->in_len = len;
 }
 
-/* Negative, with its sentence again; 0: it has not ended. */
+/* Returns a negative errno, with its sentence; 0: it has not ended. */
 static int over(struct tls *t)
 {
 	return t->state == TLS_FAILED ? fail(t) : t->state == TLS_CLOSED ? closed(t) : 0;
@@ -280,7 +280,7 @@ ssize_t tls_read(struct tls *t, void *buf, size_t size)
 	return r == 1 ? (ssize_t)got : ended(t, r);
 }
 
-/* A record at a time, as long as a whole one has room: then OpenSSL never has to keep one back. */
+/* One record at a time, while there is room for a whole one: then OpenSSL never has to buffer one. */
 ssize_t tls_write(struct tls *t, const void *data, size_t len)
 {
 	const uint8_t *at = data;

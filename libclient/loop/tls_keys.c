@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tls.h: certificates and keys of files, and what holds for all connections. */
+/* tls.h: certificates and keys from files, and the settings shared by all connections. */
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -13,7 +13,7 @@
 #include "tls_private.h"
 
 #define PATH_SIZE       4096
-#define CERTIFICATE_MAX 16384 /* of a peer, with those between it and the authority */
+#define CERTIFICATE_MAX 16384 /* bytes of a peer's certificate chain */
 
 static int path_of(char path[PATH_SIZE], const char *dir, const char *name, const char *end)
 {
@@ -22,7 +22,7 @@ static int path_of(char path[PATH_SIZE], const char *dir, const char *name, cons
 	return 0;
 }
 
-/* A key that is encrypted is refused: nobody is there to be asked. */
+/* Encrypted keys are refused: there is no user to ask for a password. */
 static int no_password(char *buf, int size, int writing, void *user)
 {
 	(void)buf, (void)size, (void)writing, (void)user;
@@ -65,7 +65,7 @@ out:
 	return r;
 }
 
-/* The system's reason first, OpenSSL says less of it. */
+/* The system's errno is reported first, as OpenSSL gives less detail. */
 static int load_certificates(SSL_CTX *ctx, const char *path, bool authority)
 {
 	int r;
@@ -103,7 +103,7 @@ static int on_client_hello(SSL *ssl, int *alert, void *user)
 	return SSL_CLIENT_HELLO_SUCCESS;
 }
 
-/* AES of 128 bits first: it is the fastest, and half of what 100 clients cost. */
+/* 128-bit AES first: it is the fastest, and half of what 100 clients cost. */
 static bool set_rules(SSL_CTX *ctx)
 {
 	SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);

@@ -11,20 +11,20 @@
 struct tls_keys {
 	SSL_CTX *ctx;
 	BIO_METHOD *method;
-	bool shows; /* a certificate of its own */
+	bool shows; /* it has a certificate and key */
 };
 
 struct tls {
 	SSL *ssl;
 	enum tls_side side;
 	enum tls_state state;
-	bool hello;        /* server: what came first was a ClientHello */
-	const uint8_t *in; /* of the caller's; NULL: none */
+	bool hello;        /* server: the first bytes were a ClientHello */
+	const uint8_t *in; /* the caller's input; NULL: none */
 	size_t in_len;
-	size_t handshake; /* bytes that came before it was open */
+	size_t handshake; /* bytes received before it was open */
 	uint8_t *out;
 	size_t out_len, out_size, sent;
-	const char *refused; /* ours, not OpenSSL's; NULL: none */
+	const char *refused; /* our own reason, not OpenSSL's; NULL: none */
 	char host[256];
 	char why[256];
 	struct tls_peer peer;
@@ -38,7 +38,7 @@ long tls_bio_ctrl(BIO *b, int cmd, long num, void *ptr);
 
 /* ---- tls_why.c ---- */
 
-/* The sentence of what OpenSSL has left of t; its queue is empty then. */
+/* Keeps OpenSSL's error as t's reason, and empties its queue. */
 void tls_tell_why(struct tls *t);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tls.h: what OpenSSL says, as a sentence for who runs the one or the other side. */
+/* tls.h: OpenSSL's errors as sentences for the operator of either side. */
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@ struct reason {
 	const char *text;
 };
 
-/* Ours, of the peer's certificate: X509_V_ERR_ */
+/* Our verdict on the peer's certificate: X509_V_ERR_ */
 static const struct reason certificate[] = {
 	{ X509_V_ERR_CERT_HAS_EXPIRED, "its certificate has expired; make a new one" },
 	{ X509_V_ERR_CERT_NOT_YET_VALID, "its certificate is not valid yet; look at the clocks of both" },
@@ -25,7 +25,7 @@ static const struct reason certificate[] = {
 	  "its certificate is for the other side: a client's is no server's, nor a server's a client's" },
 };
 
-/* What the peer says of ours, and of what we have in common: SSL_R_ */
+/* The peer's verdict on ours, and failed negotiation: SSL_R_ */
 static const struct reason protocol[] = {
 	{ SSL_R_UNSUPPORTED_PROTOCOL, "protocol version: the other side has no TLS 1.3" },
 	{ SSL_R_UNKNOWN_PROTOCOL, "protocol version: the other side has no TLS 1.3" },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim/world.h: the host's loop: connects, reads, runs callbacks and writes as soon as each is possible. */
+/* sim/world.h: the host's loop: connects, reads, calls callbacks and writes, each as soon as possible. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@
 
 #define BACKOFF_FIRST_NS (10 * NS_PER_MS)
 #define BACKOFF_MAX_NS   NS_PER_S
-#define ANSWER_DUR_NS    (5 * NS_PER_S) /* for the connection and the Welcome */
-#define READS_MAX        64             /* of one turn */
+#define ANSWER_DUR_NS    (5 * NS_PER_S) /* time limit for the connection and the Welcome */
+#define READS_MAX        64             /* reads per turn */
 #define DATAGRAMS_MAX    1024
 
 /* ---- callbacks ---- */
@@ -74,7 +74,10 @@ void host_object(const struct sim_world *w, const struct remote *r, const struct
 	memcpy(ret->spin, m->spin, sizeof(ret->spin));
 }
 
-/* What it is to who sees others' objects alone; false: nothing. One that changes hands comes or goes. */
+/*
+ * What the event means to a host that is shown only the objects of others; false: nothing. An object that this host
+ * takes over or hands over is reported as leaving or entering.
+ */
 static bool change_to_others(const struct remote_event *e, uint32_t own, enum remote_change *ret)
 {
 	bool mine = e->object->owner == own, was_mine = e->object->owner_before == own;
@@ -156,10 +159,10 @@ void host_set_timer(const struct sim_world *w, int64_t dur_ns)
 	(void)timerfd_settime(w->timer_fd, 0, &t, NULL);
 }
 
-/* It is tried again after a while, unless that is of no use. */
+/* Closes the connection; retries after a while, unless `again` is false. */
 static void lose(struct sim_world *w, int error, const char *why, bool again)
 {
-	char text[sizeof(w->info.why)]; /* why may be the side's, whose message goes with side_end() */
+	char text[sizeof(w->info.why)]; /* why may be the side's own buffer, which side_end() frees */
 
 	snprintf(text, sizeof(text), "%s", why);
 	w->fd = fd_close(w->fd);
@@ -199,7 +202,7 @@ void host_dial(struct sim_world *w)
 	watch(w, EPOLL_CTL_ADD);
 }
 
-/* The handshake, or Hello, can go out. */
+/* Called when the handshake, or Hello, can be sent. */
 static int begin(struct sim_world *w)
 {
 	const struct tls_options o = { .keys = w->keys, .host = w->address.host };
@@ -208,7 +211,7 @@ static int begin(struct sim_world *w)
 	return r < 0 ? r : side_begin(w->side);
 }
 
-/* False: it is not connected yet, or is not to be. */
+/* Returns false if it is not connected yet, or the connect failed. */
 static bool dialled(struct sim_world *w)
 {
 	char why[320];
@@ -241,7 +244,7 @@ size_t host_output(struct sim_world *w, const void **ret)
 		return side_output(w->side, ret);
 	while (tls_state(w->tls) == TLS_OPEN && (len = side_output(w->side, &plain))) {
 		n = tls_write(w->tls, plain, len);
-		if (n <= 0) /* full; why it has failed is seen when it is read */
+		if (n <= 0) /* the socket is full; an error is found by the next read */
 			break;
 		side_sent(w->side, (size_t)n);
 	}
@@ -270,7 +273,7 @@ void host_flush(struct sim_world *w)
 
 		if (n > 0)
 			host_sent(w, (size_t)n);
-		blocked = n < (ssize_t)len; /* a connection that is gone is seen when it is read */
+		blocked = n < (ssize_t)len; /* a closed connection is found by the next read */
 	}
 	if (w->fd < 0 || w->dialling || w->blocked == blocked)
 		return;
@@ -278,7 +281,7 @@ void host_flush(struct sim_world *w)
 	watch(w, EPOLL_CTL_MOD);
 }
 
-/* ---- what comes ---- */
+/* ---- reading ---- */
 
 static void on_welcome(struct sim_world *w, const struct side_event *e)
 {
@@ -292,12 +295,12 @@ static void on_welcome(struct sim_world *w, const struct side_event *e)
 	if (e->udp_port)
 		host_udp_open(w, e->udp_port);
 	w->news_tick = !said || side_done(w->side, e->tick.tick, mono_now_ns()) < 0;
-	if (w->paused) /* behind the promise, which would end the pause */
+	if (w->paused) /* after the promise, which would end the pause */
 		(void)!side_pause(w->side);
 	set_state(w, SIM_WORLD_CONNECTED, 0, "");
 }
 
-/* 1 for a tick. */
+/* Returns 1 for a tick. */
 static int on_event(struct sim_world *w, const struct side_event *e)
 {
 	if (e->kind == SIDE_WELCOME) {
@@ -315,7 +318,7 @@ static int on_event(struct sim_world *w, const struct side_event *e)
 	if (e->kind != SIDE_TICK)
 		return 0;
 	w->info.ticks++;
-	if (w->waited && w->waited_tick == e->tick.tick) /* taken during the call, or said once more */
+	if (w->waited && w->waited_tick == e->tick.tick) /* the tick was taken during the call, or is repeated */
 		return 0;
 	w->news_tick = true;
 	pthread_cond_broadcast(&w->news);
@@ -350,7 +353,7 @@ static const char *closed(const struct sim_world *w)
 		       : "the server closed the connection without an answer: it may want keys";
 }
 
-/* 0: there is no more for now, or the connection is gone. */
+/* Returns 0 if there is no more for now, or the connection is closed. */
 static ssize_t receive(struct sim_world *w, uint8_t *room, size_t size)
 {
 	ssize_t n = recv(w->fd, room, size, MSG_DONTWAIT);
@@ -365,7 +368,7 @@ static ssize_t receive(struct sim_world *w, uint8_t *room, size_t size)
 	return n;
 }
 
-/* Both: false: there is no more for now, or the connection is gone. */
+/* Both return false if there is no more for now, or the connection is closed. */
 static bool read_plain(struct sim_world *w, int *ticks)
 {
 	uint8_t *room;
@@ -383,7 +386,7 @@ static void fail_tls(struct sim_world *w)
 {
 	char why[600];
 
-	host_flush(w); /* the server is told why */
+	host_flush(w); /* tells the server why */
 	snprintf(why, sizeof(why), "%s: TLS: %s", w->address.text, tls_why(w->tls));
 	lose(w, -EACCES, why, true);
 }
@@ -415,7 +418,7 @@ static bool timer_is_due(const struct sim_world *w)
 	return read(w->timer_fd, &n, sizeof(n)) == sizeof(n);
 }
 
-/* It is time to try again, or nobody has answered. */
+/* Retries the connection, or ends one on which the server has not answered. */
 static void on_timer(struct sim_world *w)
 {
 	if (w->fd < 0)

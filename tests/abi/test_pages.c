@@ -566,7 +566,7 @@ TEST(type_tables_are_pinned)
 	AT(struct sim_service_type, response, 32);
 }
 
-TEST(numbers_that_cross_are_pinned)
+TEST(numbers_shared_between_processes_are_pinned)
 {
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		if (numbers[i].have != numbers[i].want)

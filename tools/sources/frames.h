@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways through the tree of a message of transforms. Thread: any; pure. */
+/* Paths through the tree of frames in a transforms message. Thread: any; pure. */
 #ifndef SOURCES_FRAMES_H
 #define SOURCES_FRAMES_H
 
@@ -7,12 +7,12 @@
 
 #include <sim/msg/Transforms.h>
 
-#define FRAMES_DEEP 4 /* from the map to a vehicle, with "odom" between them, and one more for who has one */
+#define FRAMES_DEEP 4 /* from the map to a vehicle, with "odom" between them, and one more frame if a vehicle has one */
 
 /*
- * The next transform on the way from *child up to root: the one that is in root, else one that is in another frame, which *child becomes
- * then. NULL: there is none. The caller asks again until *child is root, but FRAMES_DEEP times
- * at most: a message may go in a circle.
+ * The next transform on the path from *child up to root: the one whose parent is root, else one with another parent.
+ * *child becomes that parent. NULL: there is none. The caller repeats this until *child is root, but at most
+ * FRAMES_DEEP times: a message may contain a cycle.
  */
 static inline const struct sim_Transform *frames_up(const struct sim_Transforms *m, size_t body_size, const char *root,
 						    const char **child)

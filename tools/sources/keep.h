@@ -5,7 +5,7 @@
  * from the second, so descriptors in it stay open, and sockets connected, when the process is killed. It serves as
  * systemd's FDSTORE does, but without a request to the daemon.
  *
- * The set is replaced as a whole, and at any instant a whole set exists: the new set is sent before the old one is
+ * The set is replaced as a whole, and at any instant a complete set exists: the new set is sent before the old one is
  * taken out.
  *
  * Thread: one at a time.

@@ -14,7 +14,7 @@
 
 #define FRAME_MAP  "map"
 #define FRAME_BASE "base_link"
-#define VARIANCE   1e-4 /* where nothing was driven yet; a filter wants a number */
+#define VARIANCE   1e-4 /* before anything was driven; filters want a number above 0 */
 
 int odom_parse(struct odom *ret, const char *text)
 {
@@ -40,7 +40,10 @@ static double wrap(double rad)
 	return remainder(rad, 2 * M_PI);
 }
 
-/* The step's chord is turned from the middle of the headings to that of those in "odom": without errors that is exact for any curve. */
+/*
+ * Rotates the step's chord from the mean of its two headings in the map to the mean of those in "odom": without errors
+ * that is exact for any curve.
+ */
 static void drive(struct odom *o, const struct odom_pose *to)
 {
 	double turn = wrap(to->yaw - o->truth.yaw), mid = o->truth.yaw + turn / 2;
@@ -120,7 +123,7 @@ size_t odom_fill_tf(const struct odom *o, const struct sim_Quaternion *attitude,
 	return sim_builder_size(&b);
 }
 
-/* What one standard deviation of each error would be, were they known: a filter that takes it as a sensor's is not far off. */
+/* Variances as if each error were one standard deviation: a filter that uses them as a sensor's is about right. */
 static void covariances(const struct odom *o, struct sim_GpsOdometry *g)
 {
 	double place = VARIANCE + pow(o->errors.scale * o->way, 2) + pow(o->errors.turn * o->way * o->way / 2, 2);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the wheels of an ego tell of its way, and the frame that follows (REP 105): base_link in "odom" is continuous and drifts, "odom" in
- * "map" is what a localization finds out. The two together are always where the ego is.
+ * Wheel odometry of an ego, and the frame "odom" (REP 105): base_link in "odom" is continuous and drifts, "odom" in
+ * "map" is what a localization estimates. Together they always give the ego's true pose.
  *
- * The error is that of an odometry whose wheels are not as large as it believes: distances are off by a part of them, and the heading by so
- * much a metre, to one side. There is no chance in it: the same drive gives the same messages. Height and tilt are those of the map, as of a
- * vehicle with an attitude sensor. Put elsewhere, the ego stays where it is in "odom".
+ * The error is that of wheels whose assumed size is wrong: distances have a scale error, and the heading drifts by a
+ * constant angle per metre, to one side. Nothing is random: the same drive gives the same messages. Height and tilt are
+ * those of the map, as with an attitude sensor. An ego that is teleported keeps its pose in "odom".
  *
  * Thread: one at a time; nothing is allocated.
  */
@@ -23,8 +23,8 @@
 #define ODOM_TURN_MAX  0.1 /* rad/m, 6 degrees */
 
 struct odom_errors {
-	double scale; /* part of the distance */
-	double turn;  /* rad/m, to the left */
+	double scale; /* relative error of the distance */
+	double turn;  /* drift of the heading, rad/m, to the left */
 };
 
 struct odom_pose {
@@ -32,24 +32,24 @@ struct odom_pose {
 };
 
 struct odom {
-	bool on; /* false: there is no such frame, and nothing below is looked at */
+	bool on; /* false: there is no such frame, and the fields below are unused */
 	struct odom_errors errors;
 	bool started;
 	struct odom_pose truth; /* of base_link, in the map, after the last step */
-	struct odom_pose pose;  /* of base_link, in "odom", where it has begun at 0 */
-	double way;             /* m, driven */
+	struct odom_pose pose;  /* of base_link, in "odom", which starts at 0 */
+	double way;             /* m, distance driven */
 };
 
-/* "SCALE" or "SCALE,TURN"; "": it is off. -EINVAL, with a sentence. */
+/* "SCALE" or "SCALE,TURN"; "": off. -EINVAL, with a sentence. */
 int odom_parse(struct odom *ret, const char *text);
-/* It begins where it is at the next step. */
+/* The frame starts where the ego is at the next step. */
 void odom_restart(struct odom *o);
-/* A step's end; jumped: it was put there. */
+/* End of a step; jumped: the ego was teleported there. */
 void odom_move(struct odom *o, const struct odom_pose *truth, bool jumped);
-/* "odom" in the map: turned about z alone. */
+/* "odom" in the map: a rotation about z alone. */
 struct odom_pose odom_correction(const struct odom *o);
 
-/* How it moves, exactly, but for the errors that are added. */
+/* The ego's exact motion; odom adds the errors. */
 struct odom_motion {
 	struct sim_Quaternion attitude; /* in the map */
 	struct sim_Vector3 velocity;    /* m/s, map */
@@ -57,7 +57,10 @@ struct odom_motion {
 	double wheel_angle;             /* rad */
 };
 
-/* Bodies, at most `cap` bytes; they return the size, 0: it does not fit. sim/Transforms, both frames; sim/GpsOdometry in "odom". */
+/*
+ * Fill a body of at most `cap` bytes, and return its size; 0: it does not fit. sim/Transforms with both frames;
+ * sim/GpsOdometry in "odom".
+ */
 size_t odom_fill_tf(const struct odom *o, const struct sim_Quaternion *attitude, void *body, size_t cap);
 size_t odom_fill(const struct odom *o, const struct odom_motion *m, void *body, size_t cap);
 size_t odom_tf_max(void);

@@ -17,7 +17,7 @@ struct outlet {
 	struct sim_publisher *pub;
 	uint64_t published;    /* accepted by the library, or given to local subscribers */
 	uint64_t refused;      /* refused by the library: paused, no slot, no simd */
-	_Atomic uint64_t done; /* completions: every bridge has taken it */
+	_Atomic uint64_t done; /* completions: taken by every bridge */
 	_Atomic uint64_t failed;
 };
 

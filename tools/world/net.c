@@ -18,10 +18,10 @@
 LOG_TOPIC("world");
 
 #define HANDSHAKE_S 5
-#define READ_MAX    65536u         /* of one client at once */
-#define LAST_DUR_NS (2 * NS_PER_S) /* for an ended session to take what it was sent last */
+#define READ_MAX    65536u         /* bytes read from one client at once */
+#define LAST_DUR_NS (2 * NS_PER_S) /* time for a client to read its last bytes after its session has ended */
 
-#define STRANGERS_MAX      256u /* whose handshake is not done; of one address: */
+#define STRANGERS_MAX      256u /* clients whose handshake is not complete; and of one address: */
 #define STRANGERS_EACH_MAX 16u
 
 static const char *host_of(const struct net_options *o)
@@ -31,7 +31,7 @@ static const char *host_of(const struct net_options *o)
 
 /* ---- writing ---- */
 
-/* False: all has been said. */
+/* Returns false if everything was sent. */
 static bool write_peer(struct peer *p)
 {
 	const void *data;
@@ -40,7 +40,7 @@ static bool write_peer(struct peer *p)
 	while (!stream_waits(p->stream) && (len = session_output(p->s, &data))) {
 		ssize_t r = stream_write(p->stream, &(struct iovec){ (void *)(uintptr_t)data, len }, 1);
 
-		if (r < 0) /* which ended() says */
+		if (r < 0) /* ended() reports it */
 			return true;
 		session_sent(p->s, (size_t)r);
 	}
@@ -55,7 +55,7 @@ static void peer_destroy(struct peer *p)
 	mem_free(p);
 }
 
-/* Until when a client that does not read is kept: for ever, as far as the socket goes, or its session is over. */
+/* Until when a client that does not read is kept: without limit while its session lasts, unless the socket fails. */
 static int64_t kept_until(struct peer *p, int64_t now_mono_ns)
 {
 	if (!session_ends(p->s))
@@ -65,7 +65,7 @@ static int64_t kept_until(struct peer *p, int64_t now_mono_ns)
 	return p->until_mono_ns;
 }
 
-/* Returns when the next one that does not take its last bytes is closed. */
+/* Returns when the next client that does not read its last bytes has to be closed. */
 static int64_t write_all(struct net *n, int64_t now_mono_ns)
 {
 	int64_t wake = INT64_MAX, until;
@@ -109,7 +109,7 @@ static void tell_why(struct peer *p, const char *why)
 	log_limited(&p->n->failed, exec_now(p->n->x), LOG_LEVEL_WARN, "%s: %s", p->from, why);
 }
 
-/* A session, and no stranger. */
+/* Makes a session for the client, which is a stranger no more. */
 static int admit(struct peer *p)
 {
 	struct tls_peer who;
@@ -124,7 +124,7 @@ static int admit(struct peer *p)
 	return 0;
 }
 
-/* By TLS: it has shown who it is. */
+/* TLS: the client is authenticated. */
 static void opened(void *arg)
 {
 	struct peer *p = arg;
@@ -137,7 +137,7 @@ static void opened(void *arg)
 	stream_end(p->stream, 0);
 }
 
-/* Of a stranger that goes away before it is known nobody wants to know. */
+/* A stranger that disconnects before it is authenticated is not logged. */
 static void ended(void *arg, int error, const char *why)
 {
 	struct peer *p = arg;
@@ -154,7 +154,7 @@ static void ended(void *arg, int error, const char *why)
 
 static const struct stream_ops peer_ops = { .opened = opened, .take = take, .room = room, .ended = ended };
 
-/* By TLS a stranger first. */
+/* With TLS the client is a stranger first. */
 static int meet(struct net *n, struct peer *p)
 {
 	return n->keys ? stream_tls(p->stream, TLS_SERVER, &(struct tls_options){ .keys = n->keys }) : admit(p);
@@ -202,7 +202,7 @@ static bool all_told(const struct net *n)
 	return true;
 }
 
-/* What is due, and what goes. */
+/* Does what is due in the world, and writes to the clients. */
 static void on_turn(void *arg)
 {
 	struct net *n = arg;

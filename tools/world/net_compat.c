@@ -16,10 +16,10 @@
 LOG_TOPIC("compat");
 
 #define READ_MAX 4096u
-#define SILENT_S 10 /* without a byte: then the system asks whether its client is there */
+#define SILENT_S 10 /* silence after which TCP keepalive probes the client */
 
 struct compat_peer {
-	struct list link; /* net_compat::peers */
+	struct list link; /* list net_compat::peers */
 	struct net_compat *nc;
 	struct stream *stream;
 	struct compat_client *cl;
@@ -29,7 +29,7 @@ struct net_compat {
 	struct compat *c;
 	struct net *n;
 	struct listener *listener;
-	struct list peers; /* compat_peer::link */
+	struct list peers; /* list by compat_peer::link */
 	struct log_limit refused, came, left;
 };
 
@@ -57,7 +57,7 @@ static void say_end(struct compat_peer *p, int64_t now_mono_ns)
 	peer_destroy(p, now_mono_ns);
 }
 
-/* The rest waits in the stream, and then at its client, while what it was sent is not read. */
+/* Unused bytes wait in the stream, and then at the client, while it does not read its answers. */
 static ssize_t take(void *arg, const uint8_t *data, size_t len, char why[STREAM_WHY_MAX])
 {
 	struct compat_peer *p = arg;
@@ -115,7 +115,7 @@ static void *came(void *arg, struct stream *s, const char *from)
 	}
 	p->nc = nc;
 	p->stream = s;
-	listener_mood(s, PEER_LEAVES); /* how many there may be is compat's own bound */
+	listener_mood(s, PEER_LEAVES); /* compat itself limits their number */
 	list_append(&nc->peers, &p->link);
 	log_limited(&nc->came, now_of(nc), LOG_LEVEL_INFO, "tr2016 %u: connected", compat_number(p->cl));
 	net_soon(nc->n);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The socket of --compat tr2016: a listener on loopback and its clients, beside the world's own, in the same loop. Thread: the world's. */
+/*
+ * The socket of --compat tr2016: a listener on loopback and its clients, next to the world's own, in the same loop.
+ * Thread: the world's.
+ */
 #ifndef WORLD_NET_COMPAT_H
 #define WORLD_NET_COMPAT_H
 
@@ -8,10 +11,10 @@
 
 struct net_compat;
 
-/* at: an address of loopback. c, n: kept. -EACCES another address; as net_create(). With a sentence. */
+/* at: a loopback address. Keeps c and n. -EACCES: another address; else as net_create(). With a sentence. */
 int net_compat_create(struct compat *c, struct net *n, const struct net_options *at, struct net_compat **ret)
 	__attribute__((warn_unused_result));
-/* Before n. */
+/* Call it before net_destroy() of n. */
 void net_compat_destroy(struct net_compat *nc);
 uint16_t net_compat_port(const struct net_compat *nc);
 

@@ -10,12 +10,12 @@
 #include "net.h"
 
 struct peer {
-	struct list link; /* net::peers */
+	struct list link; /* list net::peers */
 	struct net *n;
 	struct stream *stream;
 	char from[LISTENER_FROM_MAX];
-	struct session *s;     /* NULL: a stranger, whose handshake is not done */
-	int64_t until_mono_ns; /* of an ended session, for what it was sent last: 0 until that waits */
+	struct session *s;     /* NULL: a stranger, whose handshake is not complete */
+	int64_t until_mono_ns; /* after the session's end: until when its last bytes may wait; 0: not set yet */
 };
 
 struct net {
@@ -24,22 +24,22 @@ struct net {
 	const struct tls_keys *keys; /* NULL: plain text */
 	struct listener *listener;
 	int udp_fd;      /* -1: none */
-	bool one_by_one; /* the system does not cut what goes by UDP */
+	bool one_by_one; /* the kernel has no UDP segmentation offload here */
 	struct exec_io udp, stop;
 	struct exec_timer turn, grace;
 	bool stops;
 	int64_t grace_dur_ns;
-	struct list peers; /* peer::link */
+	struct list peers; /* list by peer::link */
 	struct log_limit refused, failed;
-	int64_t (*also)(void *user, int64_t now_mono_ns); /* NULL: nothing */
+	int64_t (*also)(void *user, int64_t now_mono_ns); /* NULL: none */
 	void *user;
 };
 
 /* ---- net_udp.c ---- */
 
-/* Beside the listening socket, on the same address. With a sentence. */
+/* Opens the UDP socket on the address of the listening socket. With a sentence. */
 int net_udp_open(struct net *n, const char *host) __attribute__((warn_unused_result));
-/* What its session has; what the system does not take is lost. */
+/* Sends the session's datagrams; those that the kernel does not take are lost. */
 void net_udp_write(struct net *n, struct session *s, int64_t now_mono_ns);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Datagrams of all clients: one socket, on the address where the server listens. */
+/* Datagrams of all clients: one socket, on the server's listening address. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -16,8 +16,8 @@
 #define UDP_SEGMENT 103
 #endif
 
-#define READS_MAX    64u /* of one turn of the loop */
-#define SEGMENTS_MAX 54u /* of one call: 65 507 bytes at most */
+#define READS_MAX    64u /* reads per turn of the loop */
+#define SEGMENTS_MAX 54u /* per call: 65 507 bytes at most */
 #define ROOM         (4 << 20)
 
 static void on_datagrams(void *arg, uint32_t events)
@@ -67,7 +67,7 @@ static struct sockaddr_in address_of(const struct session_address *to)
 	return a;
 }
 
-/* Many of one size at once, cut by the system. */
+/* Sends many datagrams of one size in one call; the kernel cuts them (UDP_SEGMENT). */
 static int send_cut(const struct net *n, const struct sockaddr_in *to, const uint8_t *data, size_t len, size_t segment)
 {
 	union {
@@ -105,7 +105,7 @@ static void send_some(struct net *n, const struct sockaddr_in *to, const uint8_t
 
 	if (r == 0 || r == -EAGAIN)
 		return;
-	/* a system, or a way, that does not cut: EINVAL, EIO, EOPNOTSUPP, EMSGSIZE */
+	/* a kernel or a route that does not cut: EINVAL, EIO, EOPNOTSUPP, EMSGSIZE */
 	n->one_by_one |= len > segment && r != -ECONNREFUSED;
 	send_each(n, to, data, len, segment);
 }

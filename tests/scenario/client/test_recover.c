@@ -235,7 +235,7 @@ TEST_WITH(clients_reconnect_to_a_restarted_data_plane, setup, teardown)
  * Published in the moment between simd's farewell to a life and the news of it: simd never hears of these
  * messages. Their credits and their token come back all the same.
  */
-TEST_WITH(a_client_that_is_never_heard_is_dropped, setup, teardown)
+TEST_WITH(messages_that_simd_never_takes_return_credits_and_token, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "two", SIM_PUB_NO_WAIT);

@@ -192,7 +192,7 @@ TEST(one_forged_field_costs_only_its_own_message)
 }
 
 /* Nothing is skipped until a number that never comes, and nothing waited for. */
-TEST(a_far_sequence_moves_nothing)
+TEST(a_forged_high_sequence_delays_and_skips_no_message)
 {
 	make(6);
 	assert_true(publish(c, p, NO_TOKEN));

@@ -259,7 +259,7 @@ static void dies_without_files(const char *at, unsigned enough, const char *text
 }
 
 /* What simd waits for is enough, for it, RouDi and the client. */
-TEST(a_generation_starts_with_the_last_free_files)
+TEST(a_generation_starts_with_just_enough_free_inodes)
 {
 	if (!getenv("SIMD_TESTS_NS"))
 		skip(); /* it would be the machine's own /dev/shm */

@@ -467,7 +467,7 @@ TEST(files_are_bounded_and_replaced_atomically)
 }
 
 /* Where a file is expected; it must not hang. */
-TEST(a_pipe_is_read_or_refused)
+TEST(reading_a_pipe_as_a_file_times_out_or_is_bounded)
 {
 	char path[TEST_PATH_MAX], *text;
 	size_t len;

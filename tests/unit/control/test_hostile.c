@@ -227,7 +227,7 @@ TEST_WITH(a_listener_that_does_not_read_is_disconnected, begin, end)
 	assert_int_equal(control_connections(desk.control), 1);
 }
 
-TEST_WITH(a_last_message_is_not_waited_for_long, begin, end)
+TEST_WITH(a_close_waits_only_seconds_for_unread_output, begin, end)
 {
 	static const char call[] = "{\"method\": \"io.simd.Control.GetInfo\"}";
 
@@ -827,7 +827,7 @@ TEST_WITH(texts_of_a_bridge_are_escaped_in_lists, begin, end)
 }
 
 /* Every allocation on the way of a session fails once: an answer or a cut, never a leak or a crash. */
-TEST_WITH(memory_runs_out_anywhere, begin, end)
+TEST_WITH(every_allocation_of_a_session_may_fail, begin, end)
 {
 	static const char hello[] =
 		"{\"method\":\"io.simd.Control.Hello\",\"parameters\":{\"name\":\"m\",\"role\":\"client\",\"abi\":1}}";

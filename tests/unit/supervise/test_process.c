@@ -261,7 +261,7 @@ TEST_WITH(a_missing_program_is_abandoned, begin, end)
 	process_finish(&p);
 }
 
-TEST_WITH(rules_decide_about_the_next_start, begin, end)
+TEST_WITH(the_restart_rule_decides_whether_it_starts_again, begin, end)
 {
 	static const struct {
 		enum process_restart rule;
@@ -373,7 +373,7 @@ TEST_WITH(descriptors_kept_by_a_run_reach_the_next, begin, end)
 	process_finish(&p);
 }
 
-TEST_WITH(a_stopped_process_keeps_nothing, begin, end)
+TEST_WITH(stopping_a_process_drops_its_kept_descriptors, begin, end)
 {
 	struct process p;
 

@@ -295,7 +295,7 @@ TEST(a_replaced_sink_is_not_used_any_more)
 	}
 }
 
-TEST(a_slow_clock_stops_at_once)
+TEST(destroying_a_clock_thread_does_not_wait_for_its_deadline)
 {
 	static _Alignas(64) struct sim_clock_page page;
 	struct clock_thread_options o = { .page = &page, .rate_hz = 1 };

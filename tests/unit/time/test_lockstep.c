@@ -523,7 +523,7 @@ static void turn(struct rig *r, int fd, struct peer *a, int64_t at, int64_t gran
 }
 
 /* The instant at which a new run begins is a turn as well, also in a step: a pause meanwhile changes no turn. */
-TEST(a_jump_of_an_engine_is_a_round)
+TEST(after_a_driver_jump_participants_get_a_turn)
 {
 	struct driver_packet none;
 

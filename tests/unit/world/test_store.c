@@ -262,7 +262,7 @@ TEST_WITH(an_object_can_be_given_to_another_client, begin, end)
 	assert_int_equal(store_owner(st, ID(1, 1)), 2);
 }
 
-TEST_WITH(a_gift_to_a_forgotten_connection_is_refused, begin, end)
+TEST_WITH(an_object_given_to_a_forgotten_connection_keeps_its_owner, begin, end)
 {
 	assert_int_equal(update(1, ID(1, 0), 0, 0), 0);
 	ticks(1);

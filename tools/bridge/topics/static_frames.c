@@ -10,7 +10,7 @@
 
 #include "sim/msg/Transforms.h"
 
-#define NAME_ROOM 40u /* of a frame, with its end; as sim/Transform bounds it */
+#define NAME_ROOM 40u /* bytes of a frame's name with its NUL, as sim/Transform bounds it */
 
 struct frame {
 	char parent[NAME_ROOM], child[NAME_ROOM];
@@ -20,10 +20,10 @@ struct frame {
 
 struct static_frames {
 	_Atomic unsigned refs;
-	pthread_mutex_t lock; /* guards all; no other is taken below it but those of what sends */
+	pthread_mutex_t lock; /* guards all fields; below it only the locks of the code that sends are taken */
 	struct frame *frames;
 	uint32_t n, room;
-	uint64_t version; /* how often they have changed */
+	uint64_t version; /* number of changes */
 	void *body;
 	size_t body_room;
 };
@@ -56,7 +56,7 @@ void static_frames_unref(struct static_frames *t)
 	free(t);
 }
 
-/* NULL: there are too many, or no memory. */
+/* Returns NULL if there are too many frames, or no memory. */
 static struct frame *frame_of(struct static_frames *t, const char *child)
 {
 	struct frame *more;
@@ -78,7 +78,7 @@ static struct frame *frame_of(struct static_frames *t, const char *child)
 	return more;
 }
 
-/* Its publisher may be writing over it: each byte is read once. */
+/* Reads each byte once, since its publisher may be overwriting it. */
 static bool copy_name(char to[NAME_ROOM], const char *name)
 {
 	for (uint32_t i = 0; i < NAME_ROOM; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fixed frames of a topic, those of all sensors kept together, so that one message carries all of them to a late
- * reader, as tf2's StaticTransformBroadcaster does. Thread: any; the lock keeps frames in the order in which they are
- * added and sent.
+ * The fixed frames of a topic: collects those of all sensors, so that one message gives all of them to a late
+ * subscriber, as tf2's StaticTransformBroadcaster does. Thread: any; the lock keeps frames in the order in which they
+ * are added and sent.
  */
 #ifndef STATIC_FRAMES_H
 #define STATIC_FRAMES_H
@@ -22,7 +22,7 @@ void static_frames_unref(struct static_frames *t); /* t may be NULL */
  * until static_frames_unlock(), also after an error: -EBADMSG malformed body, -E2BIG too many frames, -ENOMEM.
  */
 int static_frames_lock_and_add(struct static_frames *t, struct map_message *in);
-/* Changes whenever a frame is added or has moved. The caller holds the lock. */
+/* Changes whenever a frame is added or changed. The caller holds the lock. */
 uint64_t static_frames_version(const struct static_frames *t);
 void static_frames_unlock(struct static_frames *t);
 

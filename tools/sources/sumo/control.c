@@ -84,7 +84,7 @@ static void take_gear(struct ego_command *c, const struct sim_VehicleControl *m)
 
 int control_take(struct control *c, const struct sim_VehicleControl *m, const struct ego_params *p, int64_t now_sim_ns)
 {
-	struct sim_VehicleControl copy = *m; /* it lies in shared memory: looked at once */
+	struct sim_VehicleControl copy = *m; /* read once, since it lies in shared memory */
 
 	if (!finite_all(&copy)) {
 		c->refused++;

@@ -5,17 +5,20 @@
 #include <math.h>
 #include <string.h>
 
-#define COURSE_TAU_S 0.06 /* the direction in which the front goes turns with this lag */
-#define CATCH_S      0.24 /* in which the front comes back to SUMO's path: four times the lag, and it does not swing */
-#define CATCH_M      0.5  /* and not in less way than this */
-#define CATCH_MOST   0.1  /* of the way goes into that: a change of lanes at once becomes one of some 40 m */
-#define ACCEL_TAU_S  0.05
-#define STILL_M      1e-5 /* a shorter move has no direction */
-#define MOVED_MOST   2.0  /* of what the speed explains: lanes are longer than the network says, or shorter */
-#define MOVED_M      1e-3
-#define ROLLING      0.10 /* m/s^2, rolling resistance */
-#define DRAG         0.02 /* m/s^2 per m/s */
-#define SPEED_GAIN   2.0  /* 1/s, towards a wanted speed */
+#define COURSE_TAU_S 0.06 /* lag of the front's direction */
+/* time in which the front returns to SUMO's path: four times the lag, so that it does not oscillate */
+#define CATCH_S 0.24
+#define CATCH_M 0.5 /* and at least this distance */
+/* share of the distance driven that may be spent on it: an instant lane change takes some 40 m */
+#define CATCH_MOST  0.1
+#define ACCEL_TAU_S 0.05
+#define STILL_M     1e-5 /* a shorter move has no direction */
+/* limit, in multiples of what the speed explains: lanes are longer or shorter than the network says */
+#define MOVED_MOST 2.0
+#define MOVED_M    1e-3
+#define ROLLING    0.10 /* m/s^2, rolling resistance */
+#define DRAG       0.02 /* m/s^2 per m/s */
+#define SPEED_GAIN 2.0  /* 1/s, towards a wanted speed */
 
 double ego_wrap(double rad)
 {
@@ -71,7 +74,7 @@ static void start(struct ego *e, const double front[3], double angle_deg, double
 	e->started = true;
 }
 
-/* One pole; dt beyond tau takes the input over. */
+/* One pole; if dt exceeds tau, returns the input. */
 static double low_pass(double state, double in, double dt_s, double tau_s)
 {
 	return state + (in - state) * (dt_s >= tau_s ? 1 : dt_s / tau_s);
@@ -83,7 +86,7 @@ static void set_speed(struct ego *e, double speed, double dt_s)
 	e->speed = speed;
 }
 
-/* What a driver's feet must be doing. */
+/* Estimates pedals from the acceleration. */
 static void guess_pedals(struct ego *e)
 {
 	double need = e->accel + (e->speed > 0.1 ? ROLLING + DRAG * e->speed : 0);
@@ -95,16 +98,17 @@ static void guess_pedals(struct ego *e)
 }
 
 /*
- * How far the front goes in this step; *ret_course is its direction. It goes by what SUMO's front has moved since the step before, and
- * by a part of what it was beside SUMO's then, so that it comes back to SUMO's path. Where SUMO's front has moved further than its speed
- * says (to another lane), it counts as having gone straight on, and the distance between the two is made up for in the steps after.
+ * Returns how far the front goes in this step; *ret_course is its direction. The front moves as SUMO's front has moved
+ * since the step before, plus a part of its offset from SUMO's then, so that it returns to SUMO's path. If SUMO's front
+ * has moved further than its speed explains (an instant lane change), it counts as having gone straight on, and the
+ * offset is made up for in later steps.
  */
 static double aim(const struct ego *e, const double front[3], double angle_deg, double speed, double dt_s,
 		  double *ret_course)
 {
 	double dx = front[0] - e->front[0], dy = front[1] - e->front[1], way = hypot(dx, dy), part, x, y;
 
-	if (way > fabs(speed) * dt_s * MOVED_MOST + MOVED_M) { /* to another lane at once */
+	if (way > fabs(speed) * dt_s * MOVED_MOST + MOVED_M) { /* instant lane change */
 		way = fabs(speed) * dt_s;
 		dx = way * cos(ego_yaw_of(angle_deg));
 		dy = way * sin(ego_yaw_of(angle_deg));
@@ -119,7 +123,7 @@ static double aim(const struct ego *e, const double front[3], double angle_deg, 
 	return hypot(dx + part * x, dy + part * y);
 }
 
-/* The front goes straight on by way: the curve that the rear axle is drawn along is a tractrix, in closed form. */
+/* The front goes straight on by `way`; the rear axle follows on a tractrix, in closed form. */
 static void draw(struct ego *e, double way, double course, double dt_s)
 {
 	double d = front_distance(e), before = ego_wrap(course - e->yaw);
@@ -194,10 +198,10 @@ static double next_speed(const struct ego *e, const struct ego_command *c, doubl
 	double hold = (clamp(c->brake, 0, 1) * e->p.max_brake + ROLLING + DRAG * fabs(v)) * dt_s;
 
 	if (c->has_speed || c->has_accel)
-		hold = 0; /* they say what shall come out of it all */
+		hold = 0; /* accel or speed is the total, drag included */
 	if (c->gear == EGO_PARKING)
 		hold = e->p.max_brake * dt_s;
-	v = fabs(v) <= hold ? 0 : v - copysign(hold, v); /* brakes stop, they never push */
+	v = fabs(v) <= hold ? 0 : v - copysign(hold, v); /* brakes only stop, they never push */
 	if (c->gear == EGO_REVERSE)
 		return v > 0 && e->speed <= 0 ? 0 : v;
 	return v < 0 && e->speed >= 0 ? 0 : v;

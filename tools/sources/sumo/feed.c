@@ -14,7 +14,7 @@
 #include <sim/msg/Transforms.h>
 #include <sim/msg/VehicleOdometry.h>
 
-/* The order is the order of publishing within a step: who gets /objects finds the /tf of the same stamp. */
+/* In order of publishing within a step: a subscriber that gets /objects finds the /tf of the same stamp. */
 static const struct {
 	const char *name;
 	const struct sim_type *type;
@@ -35,7 +35,7 @@ static const struct {
 	[FEED_LANES] = { "lanes", &sim_LaneLines_type, FRAME_BASE, 10, message_lanes },
 };
 
-/* Room for a message, as small as the moment allows; with NULL: for the largest. */
+/* Size of a message of this moment; with NULL: of the largest. */
 static size_t room(enum feed_channel ch, const struct moment *m)
 {
 	switch (ch) {

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAMPLE_M   0.5 /* between the points that a curve is laid through */
-#define SHORTEST_M 2.0 /* a shorter line has no shape */
-#define BESIDE_M   0.5 /* how far beside its lane a vehicle is still on it */
+#define SAMPLE_M   0.5 /* distance between the points that a curve is fitted to */
+#define SHORTEST_M 2.0 /* shorter lines are left out */
+#define BESIDE_M   0.5 /* how far beside its lane a vehicle still counts as on it */
 
 /* ---- what there is ---- */
 
@@ -57,7 +57,7 @@ static size_t edge_len(const char *id)
 	return end ? (size_t)(end - id) : strlen(id);
 }
 
-/* The number behind it: "edge_2". */
+/* Returns the index behind the edge: 2 for "edge_2". */
 static int64_t lane_of(const char *id, size_t edge)
 {
 	int64_t n;
@@ -91,9 +91,9 @@ static bool same_edge(const struct lane *a, const struct lane *b)
 	return n == edge_len(b->id) && strncmp(a->id, b->id, n) == 0;
 }
 
-/* ---- where one is ---- */
+/* ---- the ego's lane ---- */
 
-/* How far a point is from a lane that goes its way; INFINITY: none of it does. */
+/* Distance of a point from a lane; INFINITY: no part of the lane runs in its direction. */
 static double distance(const struct lane *l, double x, double y, double yaw)
 {
 	double best = INFINITY;
@@ -128,7 +128,10 @@ static const struct lane *lane_at(const struct lanes *l, double x, double y, dou
 
 /* ---- a line ---- */
 
-/* From whom it is seen, and sums for the curve of least squares: of x^0 .. x^6, and of y x^0 .. y x^3, x in units of the reach. */
+/*
+ * The observer's pose, and sums for the least-squares curve: of x^0 .. x^6, and of y x^0 .. y x^3, x in units of the
+ * reach.
+ */
 struct curve {
 	double x, y, cos_yaw, sin_yaw, reach;
 	double xs[7], ys[4];
@@ -136,7 +139,7 @@ struct curve {
 	bool begun, ended;
 };
 
-/* A point and the direction there, in the map. */
+/* Adds a point and the line's direction there, in the map. */
 static void take(struct curve *c, double px, double py, double dx, double dy)
 {
 	double x = c->cos_yaw * (px - c->x) + c->sin_yaw * (py - c->y);
@@ -146,7 +149,7 @@ static void take(struct curve *c, double px, double py, double dx, double dy)
 	if (c->ended || x < 0)
 		return;
 	if (!forward || x > c->reach) {
-		c->ended = c->begun; /* a bend behind us is none ahead */
+		c->ended = c->begun; /* a bend behind base_link does not end the line ahead */
 		return;
 	}
 	if (!c->begun)
@@ -161,7 +164,7 @@ static void take(struct curve *c, double px, double py, double dx, double dy)
 	}
 }
 
-/* The left normal at a corner: that of the two sides, as long as both lines stay at one distance. */
+/* The left normal at a corner is the mean of both sides', so that both lines keep their distance. */
 static void normal(const struct lane *l, size_t i, double ret[2])
 {
 	double sum[2] = { 0, 0 }, one[2] = { 0, 0 }, f;
@@ -182,7 +185,7 @@ static void normal(const struct lane *l, size_t i, double ret[2])
 	ret[1] = f > 0.1 ? sum[1] / f : one[1];
 }
 
-/* All of the line beside a lane, `left` metres from its middle. */
+/* Adds the whole line beside a lane, `left` metres from its centre line. */
 static void take_line(struct curve *c, const struct lane *l, double left)
 {
 	double n[2], a[2], b[2];
@@ -205,7 +208,7 @@ static void take_line(struct curve *c, const struct lane *l, double left)
 	}
 }
 
-/* Gauss, with pivots; the matrix is positive definite but for a line that is no curve. */
+/* Gaussian elimination with pivots; the matrix is positive definite unless the points do not determine a curve. */
 static bool solve(double m[4][5], double ret[4])
 {
 	for (int i = 0; i < 4; i++) {

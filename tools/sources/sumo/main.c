@@ -33,12 +33,12 @@
 LOG_TOPIC("sumo");
 
 #define STEP_NS         10000000
-#define RETRY_MS        50 /* simd is gone, or the lease: look again */
+#define RETRY_MS        50 /* retry interval while simd, or the lease, is unavailable */
 #define STOP_GRACE_MS   1500
 #define SUMO_TIMEOUT_MS 30000
 #define STEPS_A_S       100
 #define EGO_WAIT_STEPS  (60 * STEPS_A_S)
-#define BESIDE_M        100.0 /* from there a direction is taken: far enough for the digits, near enough to be straight */
+#define BESIDE_M        100.0 /* distance over which a direction is measured: enough digits, and still straight */
 
 struct args {
 	const char *config, *socket, *binary, *ego, *name, *control, *world, *keys;
@@ -92,35 +92,35 @@ struct app {
 	struct sim_client *client;
 	struct sim_driver *driver;
 	struct sim_subscriber *orders;
-	struct sim_subscriber *vehicle; /* where the vehicle program is */
+	struct sim_subscriber *vehicle; /* receives the pose of the vehicle program */
 	struct sim_publisher *place;
-	int64_t placed_sim_ns; /* what it says later is from where it was put; INT64_MAX: it is not put yet */
-	bool follows;          /* the ego is where it says */
-	bool stranded;         /* orders have left the ego where SUMO cannot drive it */
-	bool released;         /* orders have ended in this step: SUMO may put the ego on a lane elsewhere */
-	bool away;             /* SUMO has taken the ego off the road: nothing is published of it */
-	bool carried;          /* over a junction without lanes, once at least */
+	int64_t placed_sim_ns; /* poses with a later stamp count from its placement; INT64_MAX: not placed yet */
+	bool follows;          /* the ego takes the vehicle program's pose */
+	bool stranded;         /* control has ended where SUMO cannot drive the ego */
+	bool released;         /* control has ended in this step: SUMO may put the ego on a lane elsewhere */
+	bool away;             /* SUMO has taken the ego off the road: its channels are not published */
+	bool carried;          /* the ego was carried over a junction without lanes at least once */
 	struct world *world;
-	bool waits;           /* simd was told that time waits for the ego */
-	struct origin origin; /* of the map; not given: the network does not say, and the user does not */
+	bool waits;           /* simd was told that time waits for the ego to depart */
+	struct origin origin; /* origin of the map; unset: neither the network nor the user gives it */
 	struct ego ego;
 	struct odom odom;
-	uint32_t odom_jumps; /* of the ego, that odom knows of */
+	uint32_t odom_jumps; /* ego.jumps that odom has seen */
 	struct control control;
 	struct tracks tracks;
 	struct feed feed;
-	struct share *share;       /* NULL: the scenario is nobody else's */
-	struct sim_params *params; /* NULL: another one has our name */
+	struct share *share;       /* NULL: the scenario is not part of a shared world */
+	struct sim_params *params; /* NULL: another client has the same name */
 	int64_t steps;
 	struct {
 		int64_t steps;
 		double turned;
-	} measured; /* up to where the gyro has */
+	} measured; /* up to when the gyro has measured */
 };
 
 /* ---- one step ---- */
 
-/* Take in all orders that have come. */
+/* Applies all control messages that have arrived. */
 static void hear(struct app *a, int64_t now_sim_ns)
 {
 	const struct sim_message *msg;
@@ -136,7 +136,7 @@ static void hear(struct app *a, int64_t now_sim_ns)
 
 /* ---- a vehicle program ---- */
 
-/* The ego is where the vehicle says that it is at this very instant: it has had its turn in the step. */
+/* Takes the ego's pose from the vehicle program for exactly this instant: it has already run its step. */
 static void hear_vehicle(struct app *a)
 {
 	const struct sim_message *msg;
@@ -160,7 +160,7 @@ static void hear_vehicle(struct app *a)
 	}
 }
 
-/* It begins where SUMO has let the ego depart: not before that, and not while the ego is off the road. */
+/* Places the vehicle where SUMO has let the ego depart: not before, and not while the ego is off the road. */
 static void place_vehicle(struct app *a)
 {
 	const struct ego *e = &a->ego;
@@ -185,7 +185,7 @@ static void place_vehicle(struct app *a)
 	log_info("the ego is left to the vehicle program");
 }
 
-/* Orders have ended: SUMO drives, or, where it cannot, the brake. */
+/* Control messages have ended: SUMO drives, or, if it cannot, the ego brakes. */
 static int release_ego(struct app *a)
 {
 	int r;
@@ -201,13 +201,13 @@ static int release_ego(struct app *a)
 	return r < 0 ? r : 0;
 }
 
-/* Orders may come before the ego has a place: that is SUMO's to give. */
+/* Control messages may come before SUMO has given the ego a position; until then they do not drive it. */
 static bool driven_here(const struct app *a)
 {
 	return a->ego.started && (a->follows || a->control.active || a->stranded);
 }
 
-/* Put SUMO's ego where ours has come to. */
+/* Puts SUMO's ego where our model is. */
 static int drive_ego(struct app *a, double dt_s)
 {
 	static const struct ego_command braking = { .gear = EGO_DRIVE, .brake = 1 };
@@ -221,7 +221,10 @@ static int drive_ego(struct app *a, double dt_s)
 	return world_place_ego(a->world, x, y, ego_angle_deg(&a->ego), a->ego.speed);
 }
 
-/* From the end of a lane to where the next one begins, in a step: it is said once. SUMO takes one that it teleports off the road first. */
+/*
+ * The ego has jumped from the end of a lane to the begin of the next in one step: carries it over, and logs that once.
+ * An ego that SUMO teleports is taken off the road first.
+ */
 static void carry_over_junction(struct app *a, const struct world_ego *we, double dt_s)
 {
 	double gap = ego_gap(&a->ego, we->pos);
@@ -236,7 +239,7 @@ static void carry_over_junction(struct app *a, const struct world_ego *we, doubl
 	ego_carry(&a->ego, we->pos, we->angle_deg, we->speed, dt_s);
 }
 
-/* SUMO drives: the ego is where that has it. A jump is not passed over in silence. */
+/* SUMO drives: the ego takes its position. Jumps are logged. */
 static void follow(struct app *a, const struct world_ego *we, double dt_s)
 {
 	bool over_junction = !world_has_inner_lanes(a->world) && !a->away && !a->released;
@@ -261,7 +264,7 @@ static void follow(struct app *a, const struct world_ego *we, double dt_s)
 			 gap);
 }
 
-/* Compute the next state, ahead of time. */
+/* Computes the next state, before time reaches it. */
 static int compute(struct app *a)
 {
 	const double dt_s = STEP_NS / 1e9;
@@ -302,7 +305,7 @@ static int find_fix(struct app *a, struct moment *m)
 	return r == -ENODATA ? 0 : r;
 }
 
-/* What the due channels need beyond the ego is asked for now. */
+/* Requests from SUMO what the due channels need besides the ego. */
 static int gather(struct app *a, unsigned due, struct moment *m)
 {
 	int r = 0;
@@ -330,7 +333,7 @@ static int share(struct app *a, const struct moment *m)
 	return r == 0 || r == -ECANCELED ? r : -EIO;
 }
 
-/* Its integral is the yaw, however rarely the IMU is published. */
+/* The mean yaw rate, so that its integral is the yaw, however rarely the IMU is published. */
 static void measure_turning(struct app *a, struct moment *m)
 {
 	m->span_dur_ns = (a->steps + 1 - a->measured.steps) * STEP_NS;
@@ -393,11 +396,11 @@ static unsigned driver_flags(const struct app *a)
 	unsigned flags = a->args.lockstep ? SIM_DRIVER_LOCKSTEP : 0;
 
 	if (a->args.world)
-		return flags; /* the world's pace */
+		return flags; /* the world sets the pace */
 	return flags | (a->args.free_run ? SIM_DRIVER_FREEWHEEL : SIM_DRIVER_PACED);
 }
 
-/* simd is away, or another source is active: wait for the lease. -ECANCELED: stop; -EIO: for good. */
+/* simd is away, or another source is active: waits for the lease. -ECANCELED: stop; -EIO: permanent failure. */
 static int regain(struct app *a, int why)
 {
 	if (why == -EPERM) {
@@ -417,8 +420,8 @@ static int regain(struct app *a, int why)
 }
 
 /*
- * The scenario begins at 0, in a second run too: that is a jump, where the source has any. In a world time goes on, and one that
- * nobody has driven yet begins where it likes.
+ * The scenario begins at 0, in a second run too: that is a jump, if the source can jump. In a shared world time goes
+ * on; simulated time that no driver has moved yet needs no jump.
  */
 static int begin_run(struct app *a)
 {
@@ -433,8 +436,8 @@ static int begin_run(struct app *a)
 }
 
 /*
- * What was published for the last step goes out in its order too, before the lease goes. An advance that is still asked for has seen to
- * that, or is answered when a pause ends: that is not waited for (begin says -EBUSY).
+ * What was published for the last step goes out in its order too, before the lease goes. An advance that is still asked
+ * for has seen to that, or is answered when a pause ends: that is not waited for (begin says -EBUSY).
  */
 static void end_run(struct app *a)
 {
@@ -442,7 +445,7 @@ static void end_run(struct app *a)
 		(void)!sim_driver_end(a->driver, -1);
 }
 
-/* The world would wait for this host: it is told that time stands here. */
+/* Tells the world that time stands still here, as it would wait for this host. */
 static void tell_pause(void *app)
 {
 	const struct app *a = app;
@@ -453,7 +456,7 @@ static void tell_pause(void *app)
 		share_pause(a->share);
 }
 
-/* Advance by a whole step, however small the pieces are that simd grants. */
+/* Advances by a whole step, in as many pieces as simd grants. */
 static int advance(struct app *a)
 {
 	int64_t left = STEP_NS, granted;
@@ -502,8 +505,8 @@ static int loop(struct app *a)
 /* ---- start and end ---- */
 
 /*
- * Without one there is nothing to say of where "utm" is. It is found where the ego is: the map's point 0, 0 is often no part of the network, and lies where
- * the projection has no meaning.
+ * Without one there is nothing to say of where "utm" is. It is found where the ego is: the map's point 0, 0 is often no
+ * part of the network, and lies where the projection has no meaning.
  */
 static int find_origin(struct app *a)
 {
@@ -528,7 +531,7 @@ static int find_origin(struct app *a)
 	return r == -ENODATA ? 0 : r;
 }
 
-/* Explains why time does not begin. If simd does not get it, the source goes on. */
+/* Tells simd why time does not begin. A failure is ignored. */
 static void tell_waits(struct app *a, const char *what)
 {
 	json_t *params = json_pack("{s:s}", "what", what);
@@ -646,7 +649,7 @@ static int attach(struct app *a)
 	return r < 0 && r != -ECANCELED ? fail_client(r, "setting time back") : r;
 }
 
-/* The world waits for its hosts: not before this one can go on. */
+/* The world waits for its hosts, so this one joins only when it can go on. */
 static int join_world(struct app *a)
 {
 	const struct sim_world_options o = { .size = sizeof(o),

@@ -13,7 +13,7 @@
 #include <sim/msg/VehicleMode.h>
 #include <sim/msg/VehicleOdometry.h>
 
-#define VARIANCE 1e-4 /* the sensors are exact; a filter still wants a number */
+#define VARIANCE 1e-4 /* the sensors are exact; filters still want a number above 0 */
 
 static struct sim_Quaternion about_z(double yaw)
 {
@@ -151,7 +151,7 @@ size_t message_odometry(const struct moment *m, void *body, size_t cap)
 	return sim_builder_size(&b);
 }
 
-/* One frame, in "map". */
+/* A transforms message of one frame, in "map". */
 static size_t transform(void *body, size_t cap, const char *child, bool is_static, struct sim_Vector3 translation,
 			struct sim_Quaternion rotation)
 {
@@ -168,7 +168,7 @@ static size_t transform(void *body, size_t cap, const char *child, bool is_stati
 	return sim_builder_size(&b);
 }
 
-/* The axes are alike as far as the map is a piece of the grid; else they are turned. */
+/* The axes coincide if the map is a piece of the grid; else they are rotated. */
 size_t message_tf_static(const struct moment *m, void *body, size_t cap)
 {
 	double east = m->origin_easting, north = m->origin_northing, c = cos(m->origin_turn), s = sin(m->origin_turn);

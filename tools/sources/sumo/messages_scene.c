@@ -10,7 +10,7 @@
 #include <sim/msg/TrafficSignals.h>
 
 #define LABEL_MAX    16
-#define LIGHT_HEIGHT 5.0 /* m, of a light's centre above the road; SUMO has none */
+#define LIGHT_HEIGHT 5.0 /* m, height of a light's centre above the road; SUMO has no heights */
 
 static const char *const LABELS[] = {
 	[WORLD_CAR] = "Car",         [WORLD_TRUCK] = "Truck",           [WORLD_BUS] = "Bus",
@@ -23,7 +23,7 @@ static double clamp(double v, double limit)
 	return v < -limit ? -limit : v > limit ? limit : v;
 }
 
-/* A point and a direction of the map, as base_link sees them. */
+/* Transforms a point and a direction of the map to base_link. */
 static struct sim_Pose in_base(const struct ego *e, double x, double y, double z, double yaw)
 {
 	double dx = x - e->pos[0], dy = y - e->pos[1], c = cos(e->yaw), s = sin(e->yaw);
@@ -45,7 +45,7 @@ static void fill_object(const struct moment *m, const struct world_object *w, st
 	o->pose = in_base(m->ego, x, y, z, yaw);
 	o->size = (struct sim_Vector3){ .x = w->length, .y = w->width, .z = w->height };
 	o->velocity.linear.x = w->speed;
-	/* where lanes meet SUMO turns a vehicle at once: no wheel turns it faster than this */
+	/* SUMO turns a vehicle at once where lanes meet; this is the most that wheels could do */
 	o->velocity.angular.z = clamp(t->yaw_rate, fabs(w->speed) / (w->length / 2 + 0.5));
 	o->map_position = (struct sim_Vector3){ .x = x, .y = y, .z = z };
 	o->map_velocity = (struct sim_Vector3){ .x = vel[0], .y = vel[1] };
@@ -113,7 +113,7 @@ size_t message_signals_max(size_t n)
 static int fill_signal(const struct moment *m, size_t i, struct sim_TrafficSignal *s, struct sim_builder *b)
 {
 	const struct world_light *l = &m->lights[i];
-	double facing = ego_yaw_of(l->angle_deg) + M_PI; /* towards those who come */
+	double facing = ego_yaw_of(l->angle_deg) + M_PI; /* lights face oncoming vehicles */
 
 	s->pose = in_base(m->ego, l->pos[0], l->pos[1], l->pos[2] + LIGHT_HEIGHT, facing);
 	s->size = (struct sim_Vector3){ .x = 0.3, .y = 0.3, .z = 0.9 };
@@ -161,7 +161,7 @@ size_t message_lanes(const struct moment *m, void *body, size_t cap)
 		bool far = l->position < SIM_LANE_LINE_POSITION_FIFTH_LEFT ||
 			   l->position > SIM_LANE_LINE_POSITION_FIFTH_RIGHT;
 
-		memset(&out[i], 0, sizeof(out[i])); /* the gap at its end too */
+		memset(&out[i], 0, sizeof(out[i])); /* also clears the padding at its end */
 		out[i].min_x = (float)l->min_x;
 		out[i].max_x = (float)l->max_x;
 		out[i].c0 = (float)l->c[0];

@@ -14,25 +14,25 @@
 
 LOG_TOPIC("sumo");
 
-#define WAIT_NS   (100 * NS_PER_MS) /* wall: how often a stop is looked for */
-#define EGO       0                 /* its number; others have 1 and up */
+#define WAIT_NS   (100 * NS_PER_MS) /* wall: how often stop() is called */
+#define EGO       0                 /* the ego's object number; others have 1 and up */
 #define SHARE_MAX (WORLD_OBJECTS_MAX + 1)
 
 struct shared {
-	uint64_t key; /* of the scenario; 0: this number is free */
+	uint64_t key; /* the scenario's key; 0: this number is free */
 	bool seen;
-	struct sim_world_object last; /* as it was put; without its body */
+	struct sim_world_object last; /* last state put, without its body */
 };
 
 struct share {
 	struct sim_world *world;
 	struct sim_world_tick tick;
-	int64_t offset_dur_ns;       /* time here less the world's */
-	bool has_ego;                /* the world has */
-	struct shared at[SHARE_MAX]; /* by number in the world */
-	bool full;                   /* it was said that not all are */
-	bool paused;                 /* the world knows that time stands here */
-	bool resumes;                /* the world has not waited for it since */
+	int64_t offset_dur_ns;       /* the scenario's time minus the world's */
+	bool has_ego;                /* the ego is in the world */
+	struct shared at[SHARE_MAX]; /* objects by their number in the world */
+	bool full;                   /* logged that there are more objects than numbers */
+	bool paused;                 /* the world knows that this host is paused */
+	bool resumes;                /* resumed, and the world has not waited for this host since */
 };
 
 const char *share_why(void)
@@ -66,7 +66,7 @@ void share_close(struct share *s)
 	mem_free(s);
 }
 
-/* ---- what there is ---- */
+/* ---- objects ---- */
 
 static uint32_t code_of(enum world_kind kind)
 {
@@ -126,7 +126,7 @@ static int put_ego(struct share *s, const struct moment *m)
 	return put(s, &o, &shape, m->stamp_sim_ns, e->yaw, e->speed);
 }
 
-/* Its origin is its middle on the ground. */
+/* An object's origin in the world is the middle of its footprint on the ground. */
 static int put_object(struct share *s, unsigned number, const struct world_object *w, int64_t now_sim_ns)
 {
 	double yaw = ego_yaw_of(w->angle_deg);
@@ -141,7 +141,7 @@ static int put_object(struct share *s, unsigned number, const struct world_objec
 	return put(s, &o, &shape, now_sim_ns, yaw, w->speed);
 }
 
-/* The number that it has, or gets; 0: there is none left. */
+/* Returns the object's number, a new one if it has none; 0: no number is free. */
 static unsigned number_of(struct share *s, uint64_t key)
 {
 	unsigned free = 0;
@@ -203,7 +203,7 @@ static int put_all(struct share *s, const struct moment *m)
 
 /* ---- time ---- */
 
-/* Where the server is away, all of this is said when it is back. */
+/* If the server is away, all of this is sent when it is back. */
 void share_pause(struct share *s)
 {
 	for (unsigned i = 0; i < SHARE_MAX && !s->paused; i++) {
@@ -220,7 +220,10 @@ void share_pause(struct share *s)
 	s->paused = s->resumes = true;
 }
 
-/* What is said now is of the world's next tick: to make up for a long pause would take so long that the world puts this host out. */
+/*
+ * Objects put now belong to the world's next tick: catching up after a long pause would take so long that the world
+ * would drop this host.
+ */
 static int go_on(struct share *s, const struct moment *m)
 {
 	int r = sim_world_wait(s->world, 0, &s->tick);
@@ -254,7 +257,7 @@ int share_turn(struct share *s, const struct moment *m, bool (*stop)(void *user)
 	if (r == -ETIMEDOUT)
 		return -ECANCELED;
 	s->resumes &= s->tick.role == SIM_WORLD_OBSERVER;
-	/* another run of the world: it begins with where this scenario is */
+	/* another run of the world: it starts at the scenario's present time */
 	if (r == 0 && m->stamp_sim_ns - s->offset_dur_ns > s->tick.time_sim_ns + s->tick.step_dur_ns)
 		s->offset_dur_ns = m->stamp_sim_ns - s->tick.time_sim_ns;
 	return r;

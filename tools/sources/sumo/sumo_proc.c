@@ -28,7 +28,7 @@ struct sumo_proc {
 	char words[WORDS_MAX + 1];
 };
 
-/* A port that is free now. Another process may take it before sumo does; then sumo ends and the caller sees it. */
+/* Returns a port that is free now. If another process takes it before sumo does, sumo exits, and the caller notices. */
 static int free_port(uint16_t *ret)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -46,14 +46,14 @@ static int free_port(uint16_t *ret)
 	return r;
 }
 
-/* In the child: only what is safe between fork and exec. Never returns. */
+/* In the child: only async-signal-safe calls. Never returns. */
 static _Noreturn void child(char *const argv[], int out_fd, pid_t parent)
 {
 	sigset_t none;
 
 	(void)setpgid(0, 0);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent) /* it died before the prctl */
+	if (getppid() != parent) /* the parent died before the prctl */
 		_exit(127);
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
@@ -65,7 +65,7 @@ static _Noreturn void child(char *const argv[], int out_fd, pid_t parent)
 	_exit(127);
 }
 
-/* The write end is non-blocking: if nobody drains it, sumo loses lines, not time. */
+/* The write end is non-blocking: if the pipe is full, sumo loses lines instead of waiting. */
 static int spawn(struct sumo_proc *p, char *const argv[])
 {
 	pid_t parent = getpid();
@@ -122,13 +122,13 @@ int sumo_proc_start(const struct sumo_proc_options *o, struct sumo_proc **ret, c
 			 step,
 			 "--seed",
 			 seed,
-			 "--random", /* or it takes a seed of its own */
+			 "--random", /* else it takes a random seed */
 			 "false",
-			 "--num-clients", /* or it waits for another one */
+			 "--num-clients", /* else it waits for another client */
 			 "1",
-			 "--no-internal-links", /* or vehicles jump over junctions */
+			 "--no-internal-links", /* else vehicles jump over junctions */
 			 "false",
-			 "--mesosim", /* in which nobody moves between two events */
+			 "--mesosim", /* in which vehicles do not move between two events */
 			 "false",
 			 "--no-warnings",
 			 "true",
@@ -230,7 +230,7 @@ const char *sumo_proc_last_words(struct sumo_proc *p)
 	p->words[p->words_len] = '\0';
 	for (char *c = p->words; *c; c++) {
 		if (*c == '\n')
-			*c = ' '; /* it becomes part of a one-line sentence */
+			*c = ' '; /* newlines do not fit into a one-line sentence */
 	}
 	return p->words;
 }

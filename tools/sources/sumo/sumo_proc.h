@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sumo process: started headless with its TraCI port on loopback, watched through a pidfd, ended
- * by its pid. It runs in a process group of its own, so that a Ctrl-C reaches only us and we close it
- * in order, and it gets SIGKILL from the kernel should the thread that started it vanish.
+ * The sumo process: started headless with its TraCI port on loopback, watched through a pidfd, ended by its pid. It
+ * runs in a process group of its own, so that Ctrl-C reaches only sim-sumo, which ends it in order; the kernel sends it
+ * SIGKILL if the thread that started it exits.
  *
- * Thread: create and use on one thread, the one that lives as long as the process shall.
+ *
+ *
+ * Thread: create and use it on one thread, which must live as long as the process.
  */
 #ifndef SOURCES_SUMO_PROC_H
 #define SOURCES_SUMO_PROC_H
@@ -30,13 +32,13 @@ struct sumo_proc_options {
  */
 int sumo_proc_start(const struct sumo_proc_options *o, struct sumo_proc **ret, char *why);
 
-/* End it: waits up to grace_ms for it to go by itself, then SIGKILL; reaps. NULL is fine. */
+/* Ends sumo: waits up to grace_ms for it to exit by itself, then sends SIGKILL; reaps it. NULL is fine. */
 void sumo_proc_destroy(struct sumo_proc *p, int grace_ms);
 
 uint16_t sumo_proc_port(const struct sumo_proc *p);
 int sumo_proc_pidfd(const struct sumo_proc *p); /* readable once it has ended */
 
-/* Take in what it printed; the last lines are kept. Never blocks; to be called now and then. */
+/* Reads what sumo has printed and keeps the last lines. Never blocks; call it regularly. */
 void sumo_proc_drain(struct sumo_proc *p);
 /* The end of what it printed, for error messages; valid until the next drain; "" if nothing. */
 const char *sumo_proc_last_words(struct sumo_proc *p);

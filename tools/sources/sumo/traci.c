@@ -52,7 +52,7 @@ static int await(const struct traci *t, int fd, short events, int64_t deadline_m
 			return -errno;
 		if (n > 0 && p[2].revents)
 			return -ECANCELED;
-		if (n > 0 && p[0].revents) /* before the death: its last answer counts */
+		if (n > 0 && p[0].revents) /* the socket counts before the death: the last answer is still read */
 			return 0;
 		if (n > 0 && p[1].revents)
 			return -EPIPE;
@@ -61,7 +61,7 @@ static int await(const struct traci *t, int fd, short events, int64_t deadline_m
 	}
 }
 
-/* All n bytes, sent (POLLOUT) or received (POLLIN). */
+/* Sends (POLLOUT) or receives (POLLIN) all n bytes. */
 static int transfer(struct traci *t, uint8_t *p, size_t n, short event, int64_t deadline_ms)
 {
 	while (n) {
@@ -175,7 +175,7 @@ static int connect_once(struct traci *t, uint16_t port)
 	return r;
 }
 
-/* While the peer loads its network nobody listens: try again until it does, dies, or the time is up. */
+/* While the peer loads its network its port is closed: tries again until it listens, dies, or the time is up. */
 static int connect_loop(struct traci *t, uint16_t port, int64_t deadline_ms)
 {
 	for (;;) {
@@ -250,7 +250,7 @@ void traci_close(struct traci *t, bool polite)
 		traci_out_end(o);
 		t->stop_fd = -1;
 		t->timeout_ms = 1000;
-		(void)traci_exchange(t, &in); /* it goes away whatever it says */
+		(void)traci_exchange(t, &in); /* the result is ignored: the connection is closed anyway */
 	}
 	if (t->fd >= 0)
 		close(t->fd);
@@ -258,7 +258,7 @@ void traci_close(struct traci *t, bool polite)
 	free(t);
 }
 
-/* Hand SUMO's words on before the buffer they are in is reused. */
+/* Copies SUMO's error text before the buffer that contains it is reused. */
 static int told(int r, struct traci_str text, char *why, size_t cap)
 {
 	if (r == -EREMOTEIO)

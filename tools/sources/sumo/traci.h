@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A TraCI connection: one request out, its whole answer in. Blocking, with a bound on every wait, and
- * ended at once by the death of the process at the other end or by a stop descriptor.
+ * A TraCI connection: one request out, its whole answer in. Blocking, with a bound on every wait; a wait ends at once
+ * if the sumo process dies or the stop descriptor is readable.
  *
  *   struct traci_out *o = traci_request(t);
  *   traci_out_get(o, TRACI_VEHICLE, TRACI_VAR_SPEED, "ego");
@@ -19,23 +19,23 @@ struct traci;
 struct traci_options {
 	uint16_t port;  /* on 127.0.0.1 */
 	int alive_fd;   /* readable once the peer has died (a pidfd); -1: none; borrows */
-	int stop_fd;    /* readable once we shall stop; -1: none; borrows */
+	int stop_fd;    /* readable when the program has to stop; -1: none; borrows */
 	int timeout_ms; /* bound on connecting and on every answer */
 };
 
 /*
- * Connect, trying until the peer listens, then exchange versions.
- * Returns: 0; -EPIPE the peer died; -ECANCELED stop; -ETIMEDOUT; -EPROTO it speaks no TraCI we know.
+ * Connects, trying until the peer listens, then exchanges versions. Returns: 0; -EPIPE the peer died; -ECANCELED stop;
+ * -ETIMEDOUT; -EPROTO no supported version of TraCI.
  */
 int traci_connect(const struct traci_options *o, struct traci **ret);
-/* Hang up. With polite the peer is told to end its simulation first. NULL is fine. */
+/* Closes the connection. polite: asks the peer to end its simulation first. NULL is fine. */
 void traci_close(struct traci *t, bool polite);
 
 struct traci_out *traci_request(struct traci *t);
 /*
- * Send what was written since traci_request() and read the answer.
- * Returns: 0; -EPIPE, -ECANCELED, -ETIMEDOUT as above; -EMSGSIZE the request does not fit, or the answer
- *          is longer than TRACI_MESSAGE_MAX; -EBADMSG. After any failure the connection is of no more use.
+ * Sends what was written since traci_request() and reads the answer. Returns: 0; -EPIPE, -ECANCELED, -ETIMEDOUT as
+ * above; -EMSGSIZE the request does not fit, or the answer is longer than TRACI_MESSAGE_MAX; -EBADMSG. After any
+ * failure the connection is unusable.
  */
 int traci_exchange(struct traci *t, struct traci_in *ret_in);
 

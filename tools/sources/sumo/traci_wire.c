@@ -253,7 +253,7 @@ int traci_in_status(struct traci_in *in, unsigned command, struct traci_str *ret
 
 static int skip_value(struct traci_in *in, int depth);
 
-/* Check that `count` elements are really there, and leave a cursor over them. */
+/* Checks that all `count` elements are present, and leaves a cursor over them. */
 static int take_list(struct traci_in *in, uint8_t type, int32_t count, int depth, struct traci_value *ret)
 {
 	const uint8_t *from = in->p;

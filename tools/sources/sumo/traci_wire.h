@@ -140,7 +140,7 @@ struct traci_value {
 		double pos[3];      /* positions; what is missing is 0 */
 		struct traci_str s; /* TRACI_STRING */
 		struct {
-			uint32_t count;       /* elements */
+			uint32_t count;       /* number of elements */
 			struct traci_in body; /* the elements: strings, doubles, points or typed values; checked */
 		} list;                       /* TRACI_STRING_LIST, _DOUBLE_LIST, _POLYGON, _COMPOUND */
 	};
@@ -167,8 +167,8 @@ struct traci_item {
 	bool context;             /* `object` was found around `centre` */
 	enum traci_domain around; /* domain of `object` in a context */
 	struct traci_str centre;  /* the subscribed object */
-	struct traci_str object;  /* whose variable it is; `centre` without a context */
-	uint32_t index;           /* of the object in its context, 0.. */
+	struct traci_str object;  /* object of the variable; `centre` without a context */
+	uint32_t index;           /* of the object in its context, from 0 */
 	uint8_t var;              /* enum traci_var */
 	bool ok;                  /* false: SUMO refused it, value.s says why */
 	struct traci_value value;

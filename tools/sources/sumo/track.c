@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#define WINDOW 32 /* slots that a key may be in */
+#define WINDOW 32 /* slots in which a key may be */
 
 void tracks_init(struct tracks *ts)
 {
@@ -19,7 +19,7 @@ void tracks_finish(struct tracks *ts)
 
 #define UNNUMBERED (UINT32_C(1) << 31)
 
-/* Without memory its id is one that follows from its key, among the high ones. */
+/* Without memory the id is derived from the key, in the upper range. */
 static void begin(struct tracks *ts, struct track *t, uint64_t key, int64_t now_sim_ns)
 {
 	const struct ids_entry *e;
@@ -31,7 +31,7 @@ static void begin(struct tracks *ts, struct track *t, uint64_t key, int64_t now_
 			     .last_sim_ns = now_sim_ns };
 }
 
-/* Who is in view is not forgotten: ids knows it, and only hears when. */
+/* Keeps an object that is in view from being forgotten by `ids`. */
 static void remember(struct tracks *ts, const struct track *t, int64_t now_sim_ns)
 {
 	const struct ids_entry *e;
@@ -40,7 +40,7 @@ static void remember(struct tracks *ts, const struct track *t, int64_t now_sim_n
 		(void)!ids_see(&ts->ids, t->key, now_sim_ns, &e);
 }
 
-/* The object's slot; else a free one; else the one unseen for longest. */
+/* Returns the object's slot; else a free one; else the one unseen for longest. */
 static struct track *find(struct tracks *ts, uint64_t key)
 {
 	struct track *best = NULL;

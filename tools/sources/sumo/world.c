@@ -19,13 +19,14 @@
 
 #define START_TRIES    3 /* the chosen port may be taken before sumo binds it */
 #define CLOSE_GRACE_MS 2000
-#define WAITS_STEPS    100 /* how often it is told that the ego is awaited ... */
-#define WAITS_FIRST    10  /* ... and when first: one that departs at once is there in the second step */
+#define WAITS_STEPS    100 /* interval of waits() calls while the ego has not departed ... */
+#define WAITS_FIRST    10  /* ... and the first call: an ego that departs at once is there in the second step */
 #define SPAN_M         1000.0
 #define DEGREE_M       111320.0
-#define SCALE_MOST     20.0 /* of a projection, either way: Mercator's is 11 where cities end */
-#define NAMES_MAX      4    /* vehicles that are named where there is no ego */
-/* TraCI: of a time, no begin or end; of a vehicle, it is on no road and nobody has placed it (SUMO teleports it). */
+/* limit of a projection's scale, either way: Mercator's is 11 at the highest latitude of cities */
+#define SCALE_MOST 20.0
+#define NAMES_MAX  4 /* vehicles named in the error if there is no ego */
+/* TraCI: for a time, no begin or end; for a vehicle, it is on no road (SUMO teleports it). */
 #define NO_VALUE (-1073741824.0)
 
 static const uint8_t EGO_VARS[] = { TRACI_VAR_POSITION_3D, TRACI_VAR_ANGLE, TRACI_VAR_SPEED, TRACI_VAR_SIGNALS };
@@ -54,7 +55,7 @@ int world_get(struct world *w, enum traci_domain domain, enum traci_var var, con
 	return r == 0 && ret->type != type ? -EBADMSG : r;
 }
 
-/* Where SUMO has no value the ego is not on the road: what it was before stays. */
+/* Without a value from SUMO the ego is off the road, and keeps its last state. */
 static void on_ego(void *user, const struct traci_item *it)
 {
 	struct world *w = user;
@@ -86,7 +87,7 @@ static int get_number(struct world *w, enum traci_var var, double *ret)
 	return r;
 }
 
-/* The route is kept, to put the ego back on it after it was driven from outside. */
+/* Keeps the route, to put the ego back on it after external control. */
 static int keep_route(struct world *w)
 {
 	struct traci_value v;
@@ -115,7 +116,7 @@ static int subscribe_ego(struct world *w)
 	return traci_subscribed(w->t, TRACI_SUBSCRIBE | TRACI_VEHICLE, on_ego, w, w->said, sizeof(w->said));
 }
 
-/* Some of those that are on the road, "a, b, c, ...": of whom the ego may be one by another name. */
+/* Some of the vehicles on the road, "a, b, c, ...": the ego may be among them by another name. */
 static void name_vehicles(struct world *w, char *ret, size_t size)
 {
 	struct traci_value v;
@@ -147,7 +148,9 @@ static int no_ego(struct world *w)
 	return -ESRCH;
 }
 
-/* SUMO knows a vehicle from when it has read of it, long before it departs; until then there is nothing to subscribe to. */
+/*
+ * SUMO lists a vehicle when it has read its definition, long before it departs; until then it cannot be subscribed to.
+ */
 static int look_for_ego(struct world *w)
 {
 	int r = world_step(w);
@@ -175,7 +178,7 @@ static int find_ego(struct world *w)
 	return no_ego(w);
 }
 
-/* A scenario begins at any time, and what ends in SUMO ends at a time of its own. */
+/* Reads SUMO's time at the scenario's begin, which need not be 0. */
 static int find_begin(struct world *w)
 {
 	struct traci_value v;
@@ -203,7 +206,7 @@ static int meet_ego(struct world *w)
 	return r < 0 ? world_fail(w, r, "asking about the ego") : 0;
 }
 
-/* One attempt: start and connect. -EADDRINUSE: somebody took the port in between. */
+/* One attempt to start and connect. -EADDRINUSE: another process took the port meanwhile. */
 static int start_once(struct world *w)
 {
 	struct traci_options to = { .stop_fd = w->o.stop_fd, .timeout_ms = w->o.timeout_ms };
@@ -233,7 +236,7 @@ static int start(struct world *w)
 	return r;
 }
 
-/* Where the network has no projection SUMO hands the point back as it is. */
+/* Without a projection SUMO returns the point unchanged. */
 static int convert(struct world *w, double x, double y, double *ret_lon_deg, double *ret_lat_deg)
 {
 	struct traci_out *o = traci_request(w->t);
@@ -268,8 +271,9 @@ static int convert(struct world *w, double x, double y, double *ret_lon_deg, dou
 }
 
 /*
- * By a projection a metre of the map is about a metre on the earth, whichever way it is turned, and also where east and west meet. Without one the two
- * points are a thousand degrees apart. It is looked at where the ego is: a projection has no meaning everywhere.
+ * By a projection a metre of the map is about a metre on the earth, whichever way it is turned, and also where east and
+ * west meet. Without one the two points are a thousand degrees apart. It is looked at where the ego is: a projection
+ * has no meaning everywhere.
  */
 static int find_projection(struct world *w)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ego driven from outside: put where the vehicle model says, and returned to its own driver. */
+/* The ego driven externally: put where the vehicle model says, and returned to SUMO's driver. */
 #include "world_internal.h"
 
 #include <errno.h>
@@ -10,12 +10,12 @@
 
 LOG_TOPIC("sumo");
 
-#define NEAREST_LANE        0      /* moveToXY: on a lane near the point */
-#define KEEP_EXACT_POSITION 2      /* moveToXY: the point given, on or off the road */
-#define FOLLOW_M            100    /* moveToXY: a lane this near is taken along; SUMO's own default */
-#define LOOK_STEPS          10     /* how often a way back to the route is looked for */
-#define OWN_DRIVER          (-1.0) /* a speed that gives control back */
-#define ROUTE_BYTES         (TRACI_REQUEST_MAX - 1024) /* of a route that is restored, beside what else a request holds */
+#define NEAREST_LANE        0                          /* moveToXY: on a lane near the point */
+#define KEEP_EXACT_POSITION 2                          /* moveToXY: the point given, on or off the road */
+#define FOLLOW_M            100                        /* moveToXY: includes lanes this near; SUMO's own default */
+#define LOOK_STEPS          10                         /* how often to look for a way back to the route */
+#define OWN_DRIVER          (-1.0)                     /* setSpeed value that returns control to SUMO's driver */
+#define ROUTE_BYTES         (TRACI_REQUEST_MAX - 1024) /* bytes for the restored route, besides the rest of a request */
 
 static void out_speed(struct traci_out *o, const char *id, double speed)
 {
@@ -58,13 +58,13 @@ int world_place_ego(struct world *w, double x, double y, double angle_deg, doubl
 	int r;
 
 	out_move(o, w->o.ego, x, y, angle_deg, KEEP_EXACT_POSITION);
-	out_speed(o, w->o.ego, speed < 0 ? 0 : speed); /* sumo knows no negative speed */
+	out_speed(o, w->o.ego, speed < 0 ? 0 : speed); /* SUMO has no negative speeds */
 	r = traci_set(w->t, commands, 2, w->said, sizeof(w->said));
 	w->lost_route = w->put_back = false;
 	return r < 0 ? world_fail(w, r, "placing the ego") : 0;
 }
 
-/* As much of a route as a request holds: some thousand edges. */
+/* Returns the end of the part of the route that fits into a request: some thousand edges. */
 static size_t route_end(const struct world *w, size_t from)
 {
 	size_t bytes = 0, i = from;
@@ -120,7 +120,7 @@ static void log_put_back(struct world *w, struct traci_str road)
 	w->put_back = false;
 }
 
-/* Nowhere to go: at the end of its road SUMO would take it away. */
+/* No way leads to the route: stops the ego, because SUMO removes a vehicle at the end of its road. */
 static int stand(struct world *w, const char *edge)
 {
 	static const unsigned command = TRACI_SET | TRACI_VEHICLE;
@@ -134,8 +134,8 @@ static int stand(struct world *w, const char *edge)
 }
 
 /*
- * On an edge of the route: carry on from there. Elsewhere: drive to its start, and look again now and
- * then. Inside a junction the edge has a name with a colon and nothing can be decided yet.
+ * On an edge of the route: goes on from there. Elsewhere: drives to the route's start, and searches again at intervals.
+ * Inside a junction the edge's name begins with a colon, and nothing can be decided yet.
  */
 int world_find_route(struct world *w)
 {
@@ -169,8 +169,8 @@ int world_find_route(struct world *w)
 }
 
 /*
- * SUMO leaves a vehicle off the road where it is, for ever, and has no values for it once nobody places it.
- * On which edge it has come is known, and its route found, after the step.
+ * SUMO leaves a vehicle that is off the road where it is, for ever, and has no values for it once it is no longer
+ * placed. The edge that it is on afterwards is known, and its route found, only after the step.
  */
 static int put_on_a_lane(struct world *w)
 {
@@ -196,7 +196,7 @@ static int put_on_a_lane(struct world *w)
 	return 0;
 }
 
-/* Of a vehicle off the road SUMO still names the last edge, but no lane. */
+/* For a vehicle off the road SUMO still names the last edge, but no lane. */
 int world_release_ego(struct world *w)
 {
 	struct traci_value lane;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The network's lanes, found once: all their shapes, widths and classes of vehicles, some hundred answers at a time. */
+/* The network's lanes, found once: shapes, widths and allowed vehicle classes, some hundred answers per request. */
 #include "world_internal.h"
 
 #include <errno.h>
@@ -10,12 +10,15 @@
 
 LOG_TOPIC("sumo");
 
-#define BATCH      128 /* lanes of a request, three gets each */
+#define BATCH      128 /* lanes per request, three gets each */
 #define POINTS_MAX 4096
 
 typedef char lane_name[sizeof(((struct lane *)0)->id)];
 
-/* Names are copied out first: each further request reuses the answer's memory. Those inside of junctions have no paint. */
+/*
+ * Names are copied first, because each further request reuses the answer's memory. Lanes inside junctions have no
+ * markings and are left out.
+ */
 static int names_of(struct world *w, lane_name **ret, size_t *ret_n)
 {
 	struct traci_value v;
@@ -50,7 +53,7 @@ static int next(struct world *w, struct traci_in *in, enum traci_var var, enum t
 	return r == 0 && v->type != type ? -EBADMSG : r;
 }
 
-/* An empty list: all may. */
+/* An empty list allows all classes. */
 static bool for_cars(struct traci_value *allowed)
 {
 	bool found = allowed->list.count == 0;

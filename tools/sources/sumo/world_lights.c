@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Traffic lights: where each one stands is found out once; their letters are asked for when due, one
- * get per junction, all in one request.
+ * Traffic lights: their positions are found once; their letters are read when due, one get per junction, all in one
+ * request.
  */
 #include "world_internal.h"
 
@@ -30,7 +30,7 @@ static bool take_int(struct traci_in *in, int32_t *ret)
 	return true;
 }
 
-/* One signal group: a number of links, each a list (from, to, via). The first one names the lane. */
+/* Reads one signal group: a number of links, each a list (from, to, via). Takes the lane of the first link. */
 static int take_group(struct traci_in *in, char lane[LANE_MAX])
 {
 	struct traci_value v;
@@ -50,7 +50,7 @@ static int take_group(struct traci_in *in, char lane[LANE_MAX])
 	return 0;
 }
 
-/* Lanes of the links of one junction. Returns how many, or a negative errno. */
+/* Reads the lanes of a junction's links. Returns how many, or a negative errno. */
 static int links_of(struct world *w, const char *junction, struct link_found *found, size_t cap)
 {
 	struct traci_value v;
@@ -73,7 +73,7 @@ static int links_of(struct world *w, const char *junction, struct link_found *fo
 	return (int)n;
 }
 
-/* The end of a lane and its direction there. */
+/* Finds the end of a lane and its direction there. */
 static int lane_end(struct world *w, const char *lane, struct world_light *l)
 {
 	double a[2] = { 0, 0 }, b[2] = { 0, 0 };
@@ -126,7 +126,7 @@ static int add_junction(struct world *w, const char *junction)
 	return n < 0 ? n : r;
 }
 
-/* Names are copied out first: each further request reuses the answer's memory. */
+/* Names are copied first, because each further request reuses the answer's memory. */
 static int junctions(struct world *w, char (*names)[40], size_t cap, size_t *ret_n)
 {
 	struct traci_value v;
@@ -138,7 +138,7 @@ static int junctions(struct world *w, char (*names)[40], size_t cap, size_t *ret
 	for (uint32_t i = 0; i < v.list.count && n < cap; i++) {
 		struct traci_str s = traci_in_str(&v.list.body);
 
-		if (s.len < sizeof(*names)) /* a longer name could not be asked for again */
+		if (s.len < sizeof(*names)) /* a longer name cannot be requested */
 			traci_str_copy(s, names[n++], sizeof(*names));
 	}
 	*ret_n = n;
@@ -161,7 +161,7 @@ int world_lights_find(struct world *w)
 	return r < 0 ? world_fail(w, r, "finding the traffic lights") : 0;
 }
 
-/* Lights of one junction stand together: one get for each run of equal names. */
+/* Returns the end of the run of lights of one junction, which share one get. */
 static size_t run_end(const struct world *w, size_t from)
 {
 	size_t i = from;

@@ -12,7 +12,7 @@
 #include "number.h"
 
 #define LINE_MAX_ 1024
-#define MOST      1000.0 /* m/s^2, m/s: beyond that it is a mistake */
+#define MOST      1000.0 /* m/s^2, m/s: larger values are taken for mistakes */
 
 struct reader {
 	const char *path;
@@ -24,7 +24,7 @@ static int wrong(const struct reader *r, const char *what)
 	return err_set(-EINVAL, "%s:%u: %s", r->path, r->line, what);
 }
 
-/* The next number of a line; *at moves behind its comma, to NULL at the end. */
+/* Reads the next number of a line; moves *at behind its comma, to NULL at the end. */
 static int number(const struct reader *r, char **at, double *ret)
 {
 	char *comma = strchr(*at, ',');
@@ -113,7 +113,7 @@ int accel_map_load(const char *path, struct accel_map *ret)
 	return e;
 }
 
-/* Which two of n rising numbers x lies between: from *i to *i + 1, the share of the second. */
+/* Finds the two of n rising numbers between which x lies: *i and *i + 1. Returns the share of the second. */
 static double between(const double *v, uint32_t n, double x, uint32_t *i)
 {
 	*i = 0;

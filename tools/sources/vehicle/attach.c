@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim-vehicle's side towards simd. See attach.h. */
+/* sim-vehicle's connection to simd. See attach.h. */
 #include "attach.h"
 
 #include <errno.h>
@@ -30,8 +30,8 @@
 
 LOG_TOPIC("vehicle");
 
-#define AHEAD_WAIT_NS INT64_C(100000000) /* wall: how often the end is looked for */
-#define DEPTH         64                 /* orders that one step may bring */
+#define AHEAD_WAIT_NS INT64_C(100000000) /* wall: how often the thread checks whether to end */
+#define DEPTH         64                 /* commands per step */
 
 static const struct {
 	const char *name;
@@ -50,12 +50,12 @@ static const struct {
 	[OUT_ODOMETRY] = { "vehicle_odometry", &sim_VehicleOdometry_type, FRAME_BASE, message_odometry, NULL },
 };
 
-/* By the name of Autoware's vehicle interface, and by that of AWSIM. */
+/* The names in Autoware's vehicle interface, and in AWSIM. */
 static const char *const MODE[MODE_NAMES] = { "control/control_mode_request", "input/control_mode_request" };
 
-/* ---- orders ---- */
+/* ---- commands ---- */
 
-/* Each gets a checked body of its type. 0, or a sentence in err_why(). */
+/* Each handles a checked body of its type. 0, or an error with a sentence in err_why(). */
 static int on_place(struct vehicle *v, const struct sim_message *m)
 {
 	const struct sim_VehiclePlacement *p = sim_VehiclePlacement_from(m->body, m->body_size);
@@ -162,7 +162,7 @@ static void take(struct vehicle_link *l, enum link_in in, struct vehicle *v)
 	}
 }
 
-/* What services have been asked for since the last step. */
+/* Applies the requests that services have received since the last step. */
 static void take_asked(struct vehicle_link *l, struct vehicle *v)
 {
 	pthread_mutex_lock(&l->lock);
@@ -184,7 +184,7 @@ static void measure_odom(struct vehicle_link *l, const struct vehicle *v, bool j
 		odom_move(&l->odom, &at, jumped);
 }
 
-/* Take all orders that have come and move to the end of the step, placements last. */
+/* Applies all commands that have arrived and moves to the end of the step; placements last. */
 static void step(struct vehicle_link *l, struct vehicle *v)
 {
 	uint32_t jumps = v->jumps, spawns = v->spawns;
@@ -203,7 +203,7 @@ static void step(struct vehicle_link *l, struct vehicle *v)
 
 /* ---- services ---- */
 
-/* Fit for a message of its own: a copy of what the request holds. */
+/* Makes a message of its own from the placement in a request, by copying it. */
 static size_t copy_placement(const struct sim_VehiclePlacement *from, void *body, size_t cap)
 {
 	struct sim_builder b;
@@ -212,7 +212,7 @@ static size_t copy_placement(const struct sim_VehiclePlacement *from, void *body
 	if (!p)
 		return 0;
 	*p = *from;
-	memset(&p->name, 0, sizeof(p->name)); /* a reference into the request */
+	memset(&p->name, 0, sizeof(p->name)); /* a reference into the request's body */
 	return sim_builder_size(&b);
 }
 
@@ -237,7 +237,10 @@ static int on_place_request(void *user, struct sim_request *req)
 	return 0;
 }
 
-/* A scenario of scenario_simulator_v2 takes the vehicle over by itself: whoever drives may only ask to drive, as in its own vehicle. */
+/*
+ * In a run with scenario_simulator_v2 the scenario takes the vehicle over by itself: a stack may only request to drive,
+ * as with its own vehicle.
+ */
 static bool offers(const struct vehicle_link *l, uint8_t asked)
 {
 	return asked == SIM_CONTROL_MODE_COMMAND_REQUEST_AUTONOMOUS ||
@@ -347,7 +350,7 @@ static int named(int r, const char *what)
 
 /* ---- ahead of time ---- */
 
-/* Where a scenario asks for the vehicle of its next frame, before it lets time go there. */
+/* A scenario asks for the vehicle's pose in its next frame, before it advances time to it. */
 int vehicle_link_ahead(struct vehicle_link *l, int64_t to_sim_ns)
 {
 	int r;
@@ -417,7 +420,7 @@ int vehicle_link_serve_ahead(struct vehicle_link *l)
 	return r;
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 static int advertise(struct vehicle_link *l, enum link_out ch)
 {

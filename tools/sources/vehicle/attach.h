@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim-vehicle's side towards simd: the channels it publishes and those it takes orders from, its services.
+ * sim-vehicle's connection to simd: the channels that it publishes, those that command it, and its services.
  *
- * Thread: main; the services' handlers run on the library's thread and leave what they were asked for main.
- * "ahead" moves the vehicle on before time does: whoever touches it holds the lock `stepping`.
+ *
+ *
+ * Thread: main; the services' handlers run on the library's thread and leave their requests for main. The thread
+ * "ahead" moves the vehicle before time does: a thread that accesses the vehicle holds the lock `stepping`.
  */
 #ifndef SOURCES_VEHICLE_ATTACH_H
 #define SOURCES_VEHICLE_ATTACH_H
@@ -20,7 +22,7 @@
 #include "messages.h"
 #include "vehicle.h"
 
-#define MODE_NAMES 2 /* of the service by which a stack asks to drive */
+#define MODE_NAMES 2 /* names of the service by which a stack requests control */
 
 enum link_out { OUT_TF, OUT_ODOM, OUT_IMU, OUT_GPS, OUT_GPS_ODOMETRY, OUT_CAN_BUS, OUT_ODOMETRY, OUT_COUNT };
 enum link_in {
@@ -51,30 +53,30 @@ struct vehicle_link {
 	atomic_bool leaving;
 	struct vehicle *vehicle; /* keeps */
 	pthread_mutex_t stepping;
-	uint64_t ignored; /* messages that could not be */
+	uint64_t ignored; /* number of malformed messages */
 	pthread_mutex_t lock;
 	struct {
 		bool place, mode;
 		_Alignas(8) unsigned char placement[512];
 		size_t placement_size;
 		uint8_t wanted_mode;
-	} asked; /* guarded by lock: what services were asked for */
+	} asked; /* guarded by lock: requests of services */
 };
 
 /*
- * rate_hz 0: at every step. odom: of odom_parse(), copied; NULL: it is off. Keeps v and o. l: zeroed, kept at its place until closed. Errors as
- * sim_advertise(), sim_subscribe().
+ * rate_hz 0: at every step. odom: from odom_parse(), copied; NULL: off. Keeps v and o. l: zeroed; must not move until
+ * closed. Errors as sim_advertise(), sim_subscribe().
  */
 int vehicle_link_open(struct vehicle_link *l, struct sim_client *c, double rate_hz, struct vehicle *v,
 		      const struct origin *o, const struct odom *odom);
 void vehicle_link_close(struct vehicle_link *l);
 
-/* Serve advance_ego from now on, in a thread: scenarios of other processes ask there where it will be. */
+/* Serves advance_ego from now on, in a thread: scenarios in other processes ask for the vehicle's future pose there. */
 int vehicle_link_serve_ahead(struct vehicle_link *l);
-/* Take all orders that have come, move to `now`, and publish if that is due. */
+/* Applies all commands that have arrived, moves to `now`, and publishes what is due. */
 void vehicle_link_turn(struct vehicle_link *l, const struct sim_clock_sample *now);
-/* Move before time does, in lock-step. Nobody else may touch it meanwhile. -EAGAIN, -ERANGE. */
+/* Moves the vehicle before time does, in lock-step. No other thread may access it meanwhile. -EAGAIN, -ERANGE. */
 int vehicle_link_ahead(struct vehicle_link *l, int64_t to_sim_ns);
-void vehicle_link_report(const struct vehicle_link *l); /* counters to the log */
+void vehicle_link_report(const struct vehicle_link *l); /* logs the counters */
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A dead time: what is put in comes out later by a fixed time, exact to the nanosecond whatever the step, since each value
- * carries the moment at which it takes effect. One value a moment; when more wait than there is room for, the newest
- * replaces the one before it.
+ * A dead time: a value takes effect a fixed time after it was put in, exact to the nanosecond for any step, because
+ * each value carries its effective time. One value per instant; when the buffer is full, the newest value replaces the
+ * one before it.
+ *
+ *
  *
  * Thread: the owner's; no allocation.
  */
@@ -16,7 +18,7 @@
 
 struct dead_time {
 	int64_t dur_ns;
-	double value; /* that holds now */
+	double value; /* the value in effect */
 	size_t first, n;
 	struct {
 		int64_t due_ns;
@@ -28,7 +30,7 @@ void dead_time_init(struct dead_time *d, int64_t dur_ns, double value);
 void dead_time_put(struct dead_time *d, int64_t now_ns, double value);
 /* When `value` changes next; INT64_MAX: never. */
 int64_t dead_time_next_ns(const struct dead_time *d);
-/* Let everything take effect that is due by then. */
+/* Applies all values that are due by now_ns. */
 void dead_time_pass(struct dead_time *d, int64_t now_ns);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* How long it runs at full rate: until what is left is rate * tau. */
+/* Time at full rate: until the distance is rate * tau. */
 static double linear_s(const struct lag *l, double off)
 {
 	double far = fabs(off) - (l->tau_s > 0 ? l->rate * l->tau_s : 0);

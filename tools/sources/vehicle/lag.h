@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A first-order lag whose rate is bounded, in closed form: x' = (u - x) / tau, never faster than rate. It is what actuators
- * do: run at full rate while they are far off, settle exponentially near the target. Exact for any dt.
+ * A first-order lag with a bounded rate, in closed form: x' = (u - x) / tau, never faster than rate. It models
+ * actuators: full rate far from the target, exponential approach near it. Exact for any dt.
+ *
+ *
  *
  * Thread: any; pure.
  */
@@ -17,11 +19,11 @@ struct lag {
 struct lag_motion {
 	double x;
 	double integral; /* of x over dt */
-	double second;   /* of that integral over dt */
+	double second;   /* integral of `integral` over dt */
 };
 struct lag_motion lag_move(const struct lag *l, double x0, double u, double dt_s);
 
-/* After how long x, on its way from x0 to u, is at `level`; INFINITY: never. */
+/* Time until x, on its way from x0 to u, reaches `level`; INFINITY: never. */
 double lag_reaches(const struct lag *l, double x0, double u, double level);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-#define PIECES_MAX 8  /* of one move: the pedal turns once, the speed stops once and reaches its limit once */
-#define HALVINGS   60 /* to the last bit of a double */
+#define PIECES_MAX 8  /* per move: the pedal changes its sign once, the speed stops once and reaches its limit once */
+#define HALVINGS   60 /* exact to the last bit of a double */
 
 /* A stretch in which the acceleration is sign * pedal + extra. */
 struct stretch {
@@ -23,7 +23,7 @@ static double speed_after(const struct stretch *w, const struct longitudinal *s,
 	return s->speed + w->sign * pedal_after(w, s, t).integral + w->extra * t;
 }
 
-/* How the pedal acts now. turning: which side of 0 it is on, or about to be. */
+/* How the pedal acts now. turning: the side of 0 on which it is, or will be next. */
 static struct stretch stretch_of(const struct longitudinal *s, const struct longitudinal_params *p, double wanted,
 				 int direction, double hold)
 {
@@ -40,7 +40,7 @@ static struct stretch stretch_of(const struct longitudinal *s, const struct long
 	return w;
 }
 
-/* Brakes alone take from the speed: there it ends at 0 and does not turn. */
+/* Only brakes act: the speed ends at 0 and does not change its sign. */
 static bool braking(const struct stretch *w, const struct longitudinal *s, int direction)
 {
 	double side = s->pedal != 0 ? s->pedal : w->wanted;
@@ -48,7 +48,7 @@ static bool braking(const struct stretch *w, const struct longitudinal *s, int d
 	return w->extra != 0 || (w->p->geared && (side < 0 || direction == 0));
 }
 
-/* The first moment up to t at which the speed is `level`; it moves one way only within a stretch. */
+/* The first time up to t at which the speed is `level`; the speed is monotonic within a stretch. */
 static double when_speed(const struct stretch *w, const struct longitudinal *s, double level, double t)
 {
 	double lo = 0, hi = t;
@@ -76,7 +76,7 @@ static double move_for(const struct stretch *w, struct longitudinal *s, double t
 	return way;
 }
 
-/* What cannot go faster rolls on; only the pedal moves. */
+/* The speed is at its limit: it stays constant; only the pedal moves. */
 static double coast(const struct stretch *w, struct longitudinal *s, double t)
 {
 	double way = s->speed * t;
@@ -86,7 +86,7 @@ static double coast(const struct stretch *w, struct longitudinal *s, double t)
 	return way;
 }
 
-/* Pedals that push beyond the limit. */
+/* Whether the pedals push beyond the limit. */
 static bool limited(const struct stretch *w, const struct longitudinal *s)
 {
 	double side = s->pedal != 0 ? s->pedal : w->wanted;
@@ -94,7 +94,7 @@ static bool limited(const struct stretch *w, const struct longitudinal *s)
 	return fabs(s->speed) >= w->p->speed_lim && w->sign * side * s->speed > 0;
 }
 
-/* One stretch of at most t; *ret_way grows. Returns how long it was. */
+/* Moves through one stretch of at most t; adds to *ret_way. Returns its duration. */
 static double piece(struct longitudinal *s, const struct longitudinal_params *p, double wanted, int direction,
 		    double hold, double t, double *ret_way)
 {

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim-vehicle: a vehicle that obeys VehicleControl. A step participant: time waits for it wherever time is driven; with a
+ * sim-vehicle: a vehicle that obeys VehicleControl. It is a step participant: a driver's steps wait for it; with a
  * wall-driven source it follows the clock in steps of its own.
  *
- * Threads: main (all of the model), "ahead" (moves it before time does), "stop" (signals), and the library's (services, completions).
+ *
+ *
+ * Threads: main (all of the model), "ahead" (moves it before time does), "stop" (signals), and the library's (services,
+ * completions).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,9 +22,9 @@
 LOG_TOPIC("vehicle");
 
 #define RANK_DEFAULT  100
-#define PERIOD_NS     INT64_C(10000000)  /* of the model where nobody asks it to step */
-#define WAIT_NS       INT64_C(100000000) /* wall: how often a stop is looked for */
-#define POLL_NS       INT64_C(2000000)   /* wall: of a clock that moves by itself */
+#define PERIOD_NS     INT64_C(10000000)  /* of the model, with a wall-driven source */
+#define WAIT_NS       INT64_C(100000000) /* wall: how often a stop is checked for */
+#define POLL_NS       INT64_C(2000000)   /* wall: how often a wall-driven clock is read */
 #define RETRY_MS      50
 #define STOP_GRACE_MS 1000
 #define RATE_MAX_HZ   10000.0
@@ -67,7 +70,7 @@ struct app {
 	struct sim_client *client;
 	struct sim_step *step;
 	struct vehicle_link link;
-	struct sim_params *params; /* NULL: another one has our name */
+	struct sim_params *params; /* NULL: another client has the same name */
 	struct vehicle vehicle;
 	struct origin origin;
 	struct odom odom;
@@ -82,7 +85,7 @@ static bool runs_by_itself(const struct app *a, struct sim_clock_sample *ret)
 	       (ret->flags & SIM_CLOCK_STARTED) && ret->rate_e6 > 0;
 }
 
-/* Follow the wall: a step of the model every 10 ms, on multiples of it, whenever this thread gets round to it. */
+/* Follows the wall clock: a model step every 10 ms, at multiples of 10 ms, as soon as this thread runs. */
 static void follow(struct app *a, struct sim_clock_sample now)
 {
 	const struct vehicle *v = &a->vehicle;
@@ -92,7 +95,7 @@ static void follow(struct app *a, struct sim_clock_sample now)
 		vehicle_link_turn(&a->link, &now);
 }
 
-/* simd is away, or we were late: join again. -ECANCELED: stop; -EIO: for good. */
+/* simd is away, or this participant was late: joins again. -ECANCELED: stop; -EIO: permanent failure. */
 static int rejoin(struct app *a, int why)
 {
 	if (why == -ECONNABORTED) {

@@ -13,7 +13,7 @@
 #include <sim/msg/VehicleMode.h>
 #include <sim/msg/VehicleOdometry.h>
 
-#define VARIANCE 1e-4 /* the sensors are exact; a filter still wants a number */
+#define VARIANCE 1e-4 /* the sensors are exact; filters still want a number above 0 */
 
 static struct sim_Quaternion attitude(const struct moment *m)
 {

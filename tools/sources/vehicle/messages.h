@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the vehicle's state to messages. Each function fills a body in place, at most `cap` bytes, and returns its size, 0 when
- * it does not fit. Frames: "map"; "base_link" is the middle of the rear axle. The IMU and the receiver sit there and are
- * exact. Thread: any; pure.
+ * From the vehicle's state to messages. Each function fills a body in place, at most `cap` bytes, and returns its size,
+ * 0 when it does not fit. Frames: "map"; "base_link" is the middle of the rear axle. The IMU and the receiver sit there
+ * and are exact. Thread: any; pure.
  */
 #ifndef SOURCES_VEHICLE_MESSAGES_H
 #define SOURCES_VEHICLE_MESSAGES_H
@@ -33,7 +33,7 @@ size_t message_gps_odometry(const struct moment *m, void *body, size_t cap);
 size_t message_can_bus(const struct moment *m, void *body, size_t cap);
 size_t message_odometry(const struct moment *m, void *body, size_t cap);
 
-size_t message_tf_max(void); /* bytes of the largest */
+size_t message_tf_max(void); /* size of the largest one */
 size_t message_gps_odometry_max(void);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include "tyres.h"
 
-#define PIECE_NS INT64_C(2000000) /* while the wheels turn, the tyres slip, or a map has the acceleration */
-#define STILL    1e-12            /* rad: wheels that are so close to where they go do not turn */
+#define PIECE_NS INT64_C(2000000) /* while the wheels turn, the tyres slip, or a map gives the acceleration */
+#define STILL    1e-12            /* rad: wheels this close to their target do not turn */
 
 double model_wrap(double rad)
 {
@@ -63,7 +63,7 @@ void model_put(struct model *m, const struct model_place *at)
 					   .pedal = params_geared(&m->p) && speed < 0 ? -accel : accel,
 					   .accel = accel };
 	forget_orders(m, 0, 0, 0);
-	/* orders that stand go on, after their dead time */
+	/* the present command is applied again, after its dead time */
 	model_order(m, &m->order);
 }
 
@@ -91,7 +91,7 @@ static struct lag lag_of(const struct vehicle_params *p, double tau_s, double ra
 	return params_ideal(p) ? (struct lag){ .rate = INFINITY } : (struct lag){ .tau_s = tau_s, .rate = rate };
 }
 
-/* Where the wheels go: orders are given in what the sensor shows, and what is within the dead band is left alone. */
+/* Target of the wheels: commands are in the sensor's terms, and differences within the dead band are ignored. */
 static double steer_goal(const struct model *m)
 {
 	double goal = clamp(m->steer.value - m->p.steer_bias, m->p.steer_lim), off = m->s.steer - goal;
@@ -123,7 +123,7 @@ static double move_by_speed(struct model *m, double dt_s)
 	return now.integral;
 }
 
-/* What the pedals go for: a map is asked at the speed in the middle of the piece. */
+/* Target of the pedals: a map is evaluated at the speed in the middle of the piece. */
 static double pedal_goal(const struct model *m, const struct longitudinal_params *lp, double hold, double dt_s)
 {
 	const struct accel_map *map = &m->p.map;
@@ -152,7 +152,7 @@ static double move_by_pedal(struct model *m, double dt_s)
 
 /* ---- paths ---- */
 
-/* Up is across the plane; forward lies in it, above the heading. */
+/* Up is perpendicular to the plane; forward lies in it, along the heading. */
 struct model_axes model_axes(const struct model_state *s)
 {
 	double c = cos(s->yaw), n = sin(s->yaw);
@@ -167,7 +167,7 @@ struct model_axes model_axes(const struct model_state *s)
 				    .roll = atan(bank * k) };
 }
 
-/* In the plane of the ground. */
+/* Moves in the plane of the ground and turns. */
 static void turn(struct model_state *s, double forward, double left, double by)
 {
 	const struct model_axes a = model_axes(s);
@@ -199,7 +199,7 @@ static void roll(struct model *m, double way, double steer)
 	m->s.side_accel = m->s.yaw_rate * m->motion.speed;
 }
 
-/* The path of the centre of mass by Simpson's rule, in the axes of the start; base_link is behind it. */
+/* The path of the centre of mass by Simpson's rule, in the axes at the start; base_link lies behind it. */
 static void slip(struct model *m, double before, double steer, double dt_s)
 {
 	double rear = m->p.wheel_base - m->p.front_to_cog, speed = (before + m->motion.speed) / 2;
@@ -223,7 +223,7 @@ static bool slips(const struct model *m, double before)
 	       fabs(m->motion.speed) >= MODEL_SLOW;
 }
 
-/* A piece in which no order takes effect. */
+/* Integrates a piece in which no command takes effect. */
 static void move(struct model *m, int64_t dur_ns)
 {
 	double dt_s = (double)dur_ns / 1e9, goal = steer_goal(m), before = m->motion.speed, middle, way;
@@ -249,7 +249,7 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* How long nothing changes but what the pieces reckon with. */
+/* Time in which only what the integration of a piece covers changes. */
 static int64_t piece_of(const struct model *m, int64_t end_ns)
 {
 	int64_t until_ns = least(least(dead_time_next_ns(&m->accel), dead_time_next_ns(&m->speed)),

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A vehicle: orders in, motion out. Orders take effect after their dead time, actuators follow with a lag and within their
- * limits (lag.h, longitudinal.h, dead_time.h), and a bicycle turns wheel angle and speed into a path.
+ * A vehicle model: commands in, motion out. Commands take effect after their dead time, actuators follow with a lag and
+ * within their limits (lag.h, longitudinal.h, dead_time.h), and a bicycle turns wheel angle and speed into a path.
  *
- * Integration, of a piece in which no order takes effect, 2 ms at most while the wheels turn or with a map:
+ * Integration goes by pieces in which no command takes effect, of at most 2 ms while the wheels turn or with a map:
  *
- *   acceleration, speed, way, wheel angle    closed form: exact, whatever the step; with a map of accelerations, which is asked at
- *                                            the speed of the piece's middle, of second order
+ *   acceleration, speed, way, wheel angle    closed form: exact, whatever the step; with a map of accelerations,
+ *                                            evaluated at the speed in the piece's middle, of second order
  *   kinematic bicycle                        an arc over that way, with the wheel angle of the middle of the piece: exact with the
  *                                            wheels still, however the speed changes; else of second order
  *   dynamic bicycle (linear tyres)           side slip and yaw rate by the matrix exponential at the piece's middle speed:
  *                                            exact at constant speed and wheel angle; the path by Simpson's rule, fourth order
  *
- * Below MODEL_SLOW the tyres do not slip: the dynamic bicycle is the kinematic one. The ground is a plane, level until model_ground()
- * tilts it; a slope turns the vehicle and its way, and neither drives nor brakes it. base_link is the middle of the rear axle.
+ * Below MODEL_SLOW the tyres do not slip: the dynamic bicycle is the kinematic one. The ground is a plane, level until
+ * model_ground() tilts it; a slope turns the vehicle and its way, and neither drives nor brakes it. base_link is the
+ * middle of the rear axle.
  *
  * Thread: the owner's. Pure arithmetic, no allocation: the same calls give the same bits.
  */
@@ -38,7 +39,7 @@ enum model_gear {
 	GEAR_LOW = 4
 }; /* of sim/Gear */
 
-/* What a driver wants, held until the next one. Numbers are finite; what is beyond a limit counts as the limit. */
+/* A driver's command, held until the next one. Numbers are finite; values beyond a limit are clamped. */
 struct model_order {
 	double accel; /* m/s^2 in the gear's direction, below 0: brake */
 	double speed; /* m/s along x; for models whose name ends in VEL */
@@ -49,13 +50,13 @@ struct model_order {
 
 struct model_state {
 	double x, y, z, yaw;      /* base_link in the map: m, rad from -pi to pi */
-	double turned;            /* rad, since it was put there: yaw, not wrapped */
-	double slope_x, slope_y;  /* of the ground: how much it rises along the map's x and y, m/m */
+	double turned;            /* rad, since it was placed there: yaw, not wrapped */
+	double slope_x, slope_y;  /* of the ground: rise per metre along the map's x and y */
 	double speed;             /* m/s, of base_link along x */
 	double side_speed;        /* m/s, of base_link along y; 0 without slip */
 	double yaw_rate;          /* rad/s */
-	double accel;             /* m/s^2 along x: change of the speed */
-	double side_accel;        /* m/s^2 along y, of base_link: what an accelerometer there feels */
+	double accel;             /* m/s^2 along x: rate of change of the speed */
+	double side_accel;        /* m/s^2 along y: what an accelerometer at base_link measures */
 	double steer, steer_rate; /* rad, rad/s: of the wheels */
 };
 
@@ -64,36 +65,39 @@ struct model {
 	struct model_state s;
 	struct model_order order;
 	struct longitudinal motion;
-	int64_t now_ns; /* since it was made */
+	int64_t now_ns; /* since model_init() */
 	struct dead_time accel, speed, steer;
 };
 
-/* Stands at the origin, in gear D, all orders 0. Keeps a copy of p, which is as params_load() leaves it. */
+/* Starts at the origin, standing, in gear D, all commands 0. Copies p, which params_load() has checked. */
 void model_init(struct model *m, const struct vehicle_params *p);
 
-/* Put it somewhere: orders under way are forgotten, steer is clamped. Numbers are finite. */
+/* Places it: pending commands are discarded, steer is clamped. Numbers are finite. */
 struct model_place {
 	double x, y, z, yaw, speed, accel, steer;
 	double slope_x, slope_y; /* of the ground there */
 };
 void model_put(struct model *m, const struct model_place *at);
 
-/* The ground is the plane through x, y, z with those slopes: the vehicle goes on on it. */
+/* The ground is the plane through x, y, z with those slopes: the vehicle moves on it from now on. */
 struct model_plane {
 	double x, y, z, slope_x, slope_y;
 };
 void model_ground(struct model *m, const struct model_plane *g);
 
 void model_order(struct model *m, const struct model_order *o);
-void model_advance(struct model *m, int64_t dur_ns); /* 0 or more */
+void model_advance(struct model *m, int64_t dur_ns); /* dur_ns: 0 or more */
 
-/* What the steering's sensor shows, bias and all. */
+/* The steering sensor's value, including its bias. */
 static inline double model_measured_steer(const struct model *m)
 {
 	return m->s.steer + m->p.steer_bias;
 }
 
-/* The vehicle's own axes, forward, left and up, in the map; and how far they are from level: rad, below 0 uphill; above 0 left side up. */
+/*
+ * The vehicle's own axes, forward, left and up, in the map; and its pitch and roll, rad: pitch below 0 uphill; roll
+ * above 0 left side up.
+ */
 struct model_axes {
 	double forward[3], left[3], up[3];
 	double pitch, roll;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A vehicle on board of another program. See onboard.h. */
+/* A vehicle inside another program. See onboard.h. */
 #include "onboard.h"
 
 #include <errno.h>
@@ -11,10 +11,10 @@
 
 LOG_TOPIC("vehicle");
 
-#define BODY_MAX 4096 /* of what it tells of itself */
+#define BODY_MAX 4096 /* bytes of its own state message */
 
 struct onboard {
-	struct vehicle *vehicle; /* no pointers in it */
+	struct vehicle *vehicle; /* contains no pointers */
 	struct vehicle_params params;
 	struct vehicle_link link;
 	struct origin origin;

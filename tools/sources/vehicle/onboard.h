@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The vehicle of sim-vehicle in the process of the program that moves time: the same model, channels and services, moved by
- * that program instead of in a turn of its own.
+ * The vehicle of sim-vehicle inside the program that drives time: the same model, channels and services, stepped by
+ * that program instead of as a step participant.
+ *
+ *
  *
  * Thread: the owner's; the services' handlers run on the library's thread.
  */
@@ -19,23 +21,24 @@
 struct onboard;
 
 /*
- * params: its file; origin: "LAT,LON" or NULL. As sim-vehicle takes them. memory: onboard_size() bytes, kept until it is closed: where the
- * vehicle lives, so that another process can go on with it; call onboard_init() unless one does. Errors with err_why().
+ * params: path of its file; origin: "LAT,LON" or NULL; as sim-vehicle takes them. memory: onboard_size() bytes, kept
+ * until closed: they hold the vehicle, so that another process can continue with it; call onboard_init() if no earlier
+ * process has. Errors with err_why().
  */
 int onboard_open(struct sim_client *c, const char *params, const char *origin, void *memory, struct onboard **ret);
 void onboard_close(struct onboard *o); /* NULL is fine */
-void onboard_init(struct onboard *o);  /* it stands at 0, 0 */
+void onboard_init(struct onboard *o);  /* the vehicle stands at 0, 0 */
 size_t onboard_size(void);
 
-/* Time is `now`: it takes its orders, moves there and publishes. */
+/* Time is `now`: applies commands, moves the vehicle there and publishes. */
 void onboard_step(struct onboard *o, const struct sim_clock_sample *now);
-/* The same for an instant before time is there, in lock-step only; nothing is published. -EAGAIN, -ERANGE. */
+/* The same for an instant that time has not reached, in lock-step only; publishes nothing. -EAGAIN, -ERANGE. */
 int onboard_ahead(struct onboard *o, int64_t to_sim_ns);
 
-/* The ground under it, as who knows the map says. -EINVAL, -ERANGE. */
+/* Sets the ground under the vehicle, from a program that knows the map. -EINVAL, -ERANGE. */
 int onboard_ground(struct onboard *o, const struct sim_Pose *p);
 
-/* As it is after that: what it publishes. Borrows until the next call. */
+/* The state that it publishes after that step. Borrows until the next call. */
 const struct sim_GpsOdometry *onboard_odometry(struct onboard *o);
 const struct sim_CanBus *onboard_can_bus(struct onboard *o);
 

@@ -11,10 +11,11 @@
 #include "../space.h"
 #include "err.h"
 
-#define SPEED_GAIN 2.0  /* 1/s, of a model by acceleration towards a wanted speed */
-#define FAR_M      1e9  /* nobody is further from the map's origin */
-#define STANDS     0.2  /* cosine: ground that is steeper carries no vehicle */
-#define GROUND_M   20.0 /* a message about the ground is valid so far: some frames of a scenario on a motorway */
+#define SPEED_GAIN 2.0 /* 1/s: acceleration per speed difference, for a model by acceleration */
+#define FAR_M      1e9 /* positions further from the map's origin are invalid */
+#define STANDS     0.2 /* cosine of the steepest ground on which a vehicle stands */
+/* distance within which a message about the ground is valid: some frames of a scenario on a motorway */
+#define GROUND_M 20.0
 
 void orders_init(struct orders *o)
 {
@@ -185,12 +186,15 @@ static bool near_enough(const struct sim_Vector3 *v)
 	return fabs(v->x) <= FAR_M && fabs(v->y) <= FAR_M && fabs(v->z) <= FAR_M;
 }
 
-/* How a vehicle stands: its yaw, and the slopes of the ground that it stands on. */
+/* Yaw of a vehicle, and the slopes of the ground under it. */
 struct stance {
 	double yaw, slope_x, slope_y;
 };
 
-/* Of a rotation; one that is all zero is no turn. One that lies on its side or its roof stands on level ground. False: it is none. */
+/*
+ * Yaw and slopes from a rotation; all zero counts as the identity. A vehicle on its side or roof gets level ground.
+ * Returns false if it is not a rotation.
+ */
 static bool stance_of(const struct sim_Quaternion *q, struct stance *ret)
 {
 	double n = q->x * q->x + q->y * q->y + q->z * q->z + q->w * q->w;

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What has been asked of the vehicle, from messages, each looked at once, since they lie in shared memory. What a message leaves
- * unset keeps its last value. A message with a value that is not finite is ignored whole and counted.
+ * Commands to the vehicle, from messages; each field is read once, since messages lie in shared memory. A field that a
+ * message leaves unset keeps its last value. A message with a value that is not finite is ignored as a whole and
+ * counted.
  *
- * Of a wanted speed, a wanted acceleration and pedals the one that the model is driven by counts (params.h: by speed or by
- * acceleration); a model by acceleration that is only told a speed goes towards it, one by speed only takes a speed.
+ *
+ *
+ * Of speed, acceleration and pedals, the one that drives the model counts (params.h: by speed or by acceleration); a
+ * model by acceleration that only gets a speed accelerates towards it, one by speed only takes a speed.
+ *
+ *
  *
  * Thread: the owner's; pure.
  */
@@ -28,31 +33,33 @@ struct orders {
 	double throttle, brake, accel, speed, steer;
 	enum model_gear gear;
 	bool hand_brake, emergency;
-	uint8_t turn; /* of sim/Turn */
-	uint8_t mode; /* of sim/VehicleMode */
+	uint8_t turn; /* value of sim/Turn */
+	uint8_t mode; /* value of sim/VehicleMode */
 	bool hazard, low_beam, high_beam, wipers;
 	uint64_t messages, refused;
 };
 
 void orders_init(struct orders *o);
 
-/* Each: 0; -EINVAL a number is none, or no such value: ignored. */
+/* Each returns 0; -EINVAL a value is not finite, or not in the enum: the message is ignored. */
 int orders_control(struct orders *o, const struct sim_VehicleControl *m, const struct vehicle_params *p);
 int orders_gear(struct orders *o, uint8_t gear);
 int orders_turn(struct orders *o, uint8_t turn);
 int orders_state(struct orders *o, const struct sim_VehicleState *m);
 
-/* What the model is to do now. In an emergency, and while nobody drives, it brakes. */
+/* What the model has to do now. In an emergency, and in manual mode, it brakes. */
 struct model_order orders_now(const struct orders *o, const struct model *m);
 
 /*
- * A placement that can be: a sentence in err_why() otherwise. ret_size: what it tells of the vehicle's dimensions.
+ * Validates a placement; otherwise err_why() has a sentence. ret_size: the vehicle's dimensions that it contains.
  * -EINVAL; -ERANGE.
  */
 int orders_placement(const struct sim_VehiclePlacement *m, double wheel_base, struct model_place *ret,
 		     struct params_size *ret_size);
 
-/* The ground where a vehicle is at `at`. -EINVAL; -ERANGE it is too far away to say anything of the ground there. */
+/*
+ * The plane of the ground at the vehicle's pose `at`. -EINVAL; -ERANGE p is too far away to describe the ground there.
+ */
 int orders_ground(const struct sim_Pose *p, const struct model_state *at, struct model_plane *ret);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "err.h"
 
-#define LENGTH_TOLERANCE 0.5 /* share by which the axles may stick out of a scenario's box */
+#define LENGTH_TOLERANCE 0.5 /* share by which the axles may exceed a scenario's box */
 
 const char *const params_models[] = {
 #define X(name) #name,
@@ -114,7 +114,7 @@ static const struct {
 #undef F
 };
 
-/* Zero would divide by it, or stop the vehicle for ever. */
+/* Zero would cause a division by zero, or stop the vehicle for ever. */
 static const char *const POSITIVE[] = { "wheel_base",     "vel_lim",      "vel_rate_lim", "steer_lim",
 					"steer_rate_lim", "wheel_radius", "wheel_tread" };
 static const char *const TYRES[] = { "mass", "yaw_inertia", "front_to_cog", "cornering_stiffness_front",
@@ -188,7 +188,7 @@ static int check(struct conf_view v, const struct vehicle_params *p)
 	return r;
 }
 
-/* A name without a folder of its own lies where the file is that has it. */
+/* A relative path is relative to the folder of the file that contains it. */
 static int read_map(struct conf_view v, const char *origin, struct accel_map *ret)
 {
 	const char *name = conf_string(v, "acceleration_map_path"), *slash = strrchr(origin, '/');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parameters of a vehicle: names, meaning and defaults as Autoware's simple planning simulator and its vehicle_info have
- * them, read from a JSON file. What Autoware lacks is marked "ours".
+ * The parameters of a vehicle: names, meaning and defaults as Autoware's simple planning simulator and its vehicle_info
+ * have them, read from a JSON file. What Autoware lacks is marked "ours".
  *
  * Thread: any; params_load() reads a file.
  */
@@ -44,7 +44,7 @@ struct vehicle_params {
 	double acc_tau_s, vel_tau_s, steer_tau_s;
 	double steer_dead_band, steer_bias; /* rad */
 	double acc_scale, steer_scale;      /* debug_*_scaling_factor */
-	struct accel_map map;               /* acceleration_map_path; of the model with a map alone */
+	struct accel_map map;               /* acceleration_map_path; only for the model with a map */
 	/* body */
 	double wheel_radius, wheel_tread, front_overhang, rear_overhang, left_overhang, right_overhang, height; /* m */
 	double gear_ratio; /* ours */
@@ -54,17 +54,20 @@ struct vehicle_params {
 	double stiffness_front, stiffness_rear; /* N/rad of an axle, both tyres */
 };
 
-extern const char *const params_models[]; /* NULL ends */
+extern const char *const params_models[]; /* NULL-terminated */
 
 /* The table of keys, for the manual's check. */
 extern const struct conf_key params_keys[];
 
-/* Read and check. -EINVAL and file errors, with a sentence in err_why() that names file and key. */
+/* Reads and checks a file. -EINVAL and file errors, with a sentence in err_why() that names file and key. */
 int params_load(const char *path, struct vehicle_params *ret);
-/* The same from text; origin: what messages call it. */
+/* The same from text; origin: name of the text in messages. */
 int params_parse(const char *origin, const char *text, struct vehicle_params *ret);
 
-/* A scenario knows the vehicle's size: overwrites what it tells (0: does not), within reason. -ERANGE: unchanged. */
+/*
+ * Applies a scenario's vehicle dimensions: overwrites the parameters that it gives (0: not given), within limits.
+ * -ERANGE: unchanged.
+ */
 struct params_size {
 	double length, width, height; /* of the box */
 	double center_x;              /* of the box, from base_link */

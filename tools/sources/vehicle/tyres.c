@@ -17,7 +17,7 @@ static struct pair apply(struct matrix m, struct pair v)
 	return (struct pair){ m.a * v.x + m.b * v.y, m.c * v.x + m.d * v.y };
 }
 
-/* A tyre's force is against its side slip; backwards the same force turns the other way round. */
+/* A tyre's force opposes its side slip; in reverse the same force acts on the motion with the opposite sign. */
 static void equations(const struct vehicle_params *p, double speed, double steer, struct matrix *ret_a,
 		      struct pair *ret_b)
 {

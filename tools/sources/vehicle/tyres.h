@@ -16,7 +16,7 @@ struct tyres_state {
 };
 
 struct tyres_motion {
-	struct tyres_state end, rate; /* after dt; and how fast that changes then */
+	struct tyres_state end, rate; /* after dt, and its rate of change then */
 	double side_way, turned;      /* m in the body's axes, rad: integrals over dt */
 };
 

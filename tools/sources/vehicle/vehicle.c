@@ -8,7 +8,7 @@
 
 #include "err.h"
 
-#define FEEDBACK_NS INT64_C(10000000) /* how often a model by acceleration looks at the speed it is to have */
+#define FEEDBACK_NS INT64_C(10000000) /* how often a model by acceleration reads its target speed */
 
 void vehicle_init(struct vehicle *v, const struct vehicle_params *p, const struct model_place *at)
 {
@@ -86,7 +86,7 @@ void vehicle_end(struct vehicle *v)
 	struct model_order o;
 
 	move_to(v, v->until_sim_ns);
-	o = order_of(v); /* what was ordered for this very instant starts its dead time */
+	o = order_of(v); /* a command of this very instant starts its dead time */
 	model_order(&v->model, &o);
 }
 
