@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CBOR as JSON trees, for tests: read and written by nothing but RFC 8949 and RFC 8746, and sharing no code with what it
- * tests. Bytes and typed arrays are arrays of numbers, a number that JSON does not have is "inf", "-inf" or "nan".
+ * CBOR as JSON trees, for tests: read and written from RFC 8949 and RFC 8746 alone, sharing no code with the code under
+ * test. Bytes and typed arrays are arrays of numbers; a number that JSON lacks is "inf", "-inf" or "nan".
  */
 #ifndef TEST_CBOR_TREE_H
 #define TEST_CBOR_TREE_H
@@ -10,10 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One item, to the last byte. NULL: it is none, or of a form that our encoder does not write. */
+/* Reads exactly one item, up to the last byte. NULL: malformed, or of a form that our encoder does not write. */
 json_t *cbor_tree_read(const uint8_t *cbor, size_t len);
 
-/* Numbers that are whole as integers, others as doubles; arrays as arrays. Returns the length. room must do. */
+/* Whole numbers become integers, others doubles; arrays stay arrays. Returns the length. cbor must be large enough. */
 size_t cbor_tree_write(json_t *tree, uint8_t *cbor);
 
 #endif

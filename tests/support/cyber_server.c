@@ -108,7 +108,7 @@ static struct channel *get(struct cyber_server *s, const char *name)
 	return c;
 }
 
-/* ---- what goes out ---- */
+/* ---- sending ---- */
 
 static size_t pending_max(const struct cyber_server *s)
 {
@@ -151,7 +151,7 @@ static void deliver(struct cyber_server *s, const struct channel *c, const void 
 	}
 }
 
-/* ---- what comes in ---- */
+/* ---- receiving ---- */
 
 static bool is_linked_in(const char *type)
 {
@@ -226,7 +226,7 @@ static void on_publish(struct cyber_server *s, const char *name, const uint8_t *
 	c->fresh = true;
 }
 
-/* A text at *at, which moves behind it. False: more must come. */
+/* Reads a text at *at, and moves *at behind it. False: more bytes must come. */
 static bool text_at(const struct bytes *b, size_t *at, const uint8_t **ret, uint32_t *ret_len)
 {
 	if (b->n < *at + 4)
@@ -239,7 +239,7 @@ static bool text_at(const struct bytes *b, size_t *at, const uint8_t **ret, uint
 	return true;
 }
 
-/* The length of a RegisterDesc at `at`; 0: more must come. */
+/* Registers the files of a RegisterDesc at `begin`; returns its length, 0: more bytes must come. */
 static size_t take_files(struct cyber_server *s, const struct bytes *b, size_t begin)
 {
 	size_t at = begin + 5, end;
@@ -282,7 +282,7 @@ static size_t take_pair(struct cyber_server *s, unsigned client, const struct by
 	return at - begin;
 }
 
-/* All whole frames. False: another op. */
+/* Handles all complete frames. False: unknown op. */
 static bool take_all(struct cyber_server *s, unsigned client)
 {
 	struct bytes *b = &s->client[client].in;
@@ -320,7 +320,7 @@ static void read_newest(struct cyber_server *s)
 	}
 }
 
-/* False: it has gone, or goes. */
+/* Returns false if the client is disconnected. */
 static bool read_some(struct cyber_server *s, unsigned client)
 {
 	struct client *k = &s->client[client];
@@ -503,7 +503,7 @@ void cyber_server_destroy(struct cyber_server *s)
 	free(s);
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 unsigned cyber_server_port(const struct cyber_server *s)
 {
@@ -678,7 +678,7 @@ bool cyber_server_channel(struct cyber_server *s, unsigned i, struct cyber_serve
 	return there;
 }
 
-/* ---- doing ---- */
+/* ---- commands ---- */
 
 void cyber_server_set(struct cyber_server *s, const struct cyber_server_how *how)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A CPU on which nobody else gets on, and processes bound to it: what an overloaded machine is like for them. Thread: the test's. */
+/*
+ * Occupies a CPU with a real-time process, and binds other processes to that CPU, to simulate an overloaded machine.
+ * Thread: the test's.
+ */
 #ifndef TEST_HOG_H
 #define TEST_HOG_H
 
@@ -13,15 +16,15 @@
 
 #include "tests/support/test.h"
 
-#define HOG_MS 2000 /* without a pause */
+#define HOG_MS 2000 /* how long it runs without a pause */
 
-/* The last CPU; -1: there is one alone, which the test needs. */
+/* The last CPU; -1: there is only one, which the test needs. */
 static inline int hog_cpu(void)
 {
 	return sysconf(_SC_NPROCESSORS_ONLN) > 1 ? (int)sysconf(_SC_NPROCESSORS_ONLN) - 1 : -1;
 }
 
-/* All threads of a process. */
+/* Binds all threads of a process. */
 static inline void hog_pin(pid_t pid, int cpu)
 {
 	char path[64];
@@ -40,7 +43,7 @@ static inline void hog_pin(pid_t pid, int cpu)
 	closedir(d);
 }
 
-/* Ends only with what it is told to by a signal; the pauses are for kernels that keep nothing for the others. */
+/* Ends only by a signal; the pauses are for kernels that reserve no time for other processes. */
 static inline _Noreturn void hog_run(void)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -60,7 +63,7 @@ static inline void hog_end(pid_t hog)
 	(void)waitpid(hog, NULL, 0);
 }
 
-/* Stopped at first. 0: no CPU for it, or no right to real-time priority. */
+/* Stopped at first. 0: no CPU for it, or no permission for real-time priority. */
 static inline pid_t hog_start(void)
 {
 	const struct sched_param real_time = { .sched_priority = 1 };

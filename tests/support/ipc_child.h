@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of the data plane run every part in a process of its own: lives are used up per process. */
+/* Tests of the data plane run each part in a process of its own, because attachments are limited per process. */
 #ifndef IPC_TEST_CHILD_H
 #define IPC_TEST_CHILD_H
 
@@ -11,9 +11,9 @@
 
 #include "ipc.h"
 
-#define PATIENT_MS 3600000 /* for a RouDi that is to answer: longer than the runner's limit */
+#define PATIENT_MS 3600000 /* timeout for a RouDi that must answer: longer than the runner's limit */
 
-/* In a child process, where cmocka's asserts mean nothing. */
+/* For child processes, where cmocka's asserts have no effect. */
 #define CHECK(x) \
 	do { \
 		if (!(x)) { \
@@ -40,7 +40,7 @@ static inline pid_t child_start(void (*fn)(void))
 	pid = fork();
 	if (pid == 0) {
 		fn();
-		exit(0); /* with exit handlers: they must be harmless */
+		exit(0); /* with exit handlers, which must be harmless */
 	}
 	return pid;
 }
@@ -68,7 +68,7 @@ static inline struct ipc *attach_as(const char *app)
 	return ipc;
 }
 
-/* One message through a channel of its own: the plane works. */
+/* Sends one message through a channel of its own, to check that the data plane works. */
 static inline void send_and_take(struct ipc *ipc)
 {
 	struct ipc_pub *pub = NULL;

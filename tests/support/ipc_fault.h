@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process that is to die or stop at one instruction of a publish: see ipc_fault.c. Only under tests/support/ns.sh. */
+/* Makes a process crash or stop at one instruction of a publish: see ipc_fault.c. Only under tests/support/ns.sh. */
 #ifndef TEST_IPC_FAULT_H
 #define TEST_IPC_FAULT_H
 
@@ -9,7 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Before this process attaches. where: "push:N", "notify:N", "fatal:N", "loan:N", "stop-push:N" or "stop-notify:N". */
+/*
+ * Call it before this process attaches. where: "push:N", "notify:N", "fatal:N", "loan:N", "stop-push:N" or
+ * "stop-notify:N".
+ */
 static inline bool ipc_fault_at(const char *where)
 {
 	char path[4096] = "";

@@ -30,7 +30,7 @@ struct lgsvl_server {
 	unsigned port;
 	pthread_t thread;
 	bool stop;
-	pthread_mutex_t lock; /* guards what follows, and fd */
+	pthread_mutex_t lock; /* guards the fields below, and fd */
 	bool hold, drop;
 	unsigned connections;
 	struct topic topic[TOPICS];
@@ -40,7 +40,7 @@ struct lgsvl_server {
 	size_t len, room;
 };
 
-/* Under lock. */
+/* Caller holds the lock. */
 __attribute__((format(printf, 2, 3))) static void fault(struct lgsvl_server *s, const char *fmt, ...)
 {
 	va_list ap;
@@ -62,7 +62,7 @@ static struct topic *find(struct lgsvl_server *s, const char *name, bool publish
 
 /* ---- frames ---- */
 
-/* A text at *at, which moves behind it. 1, 0: more must come, -1: it is longer than any text would be. */
+/* Reads a text at *at, and moves *at behind it. 1; 0: more bytes must come; -1: too long. */
 static int text_at(const struct lgsvl_server *s, size_t *at, const uint8_t **ret, uint32_t *ret_len, uint32_t max)
 {
 	if (s->len < *at + 4)
@@ -281,7 +281,7 @@ void lgsvl_server_destroy(struct lgsvl_server *s)
 	free(s);
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 unsigned lgsvl_server_port(const struct lgsvl_server *s)
 {
@@ -364,7 +364,7 @@ void lgsvl_server_list(struct lgsvl_server *s, char *text, size_t size)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* ---- doing ---- */
+/* ---- commands ---- */
 
 void lgsvl_server_send(struct lgsvl_server *s, const void *data, size_t n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A slot that a test has made, as a subscriber or a bridge is given it: alive until the end of the block. */
+/* A slot made by a test, in the form that a subscriber or a bridge gets; valid until the end of the block. */
 #ifndef SUPPORT_MESSAGE_H
 #define SUPPORT_MESSAGE_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Logs for tests and benches of the player: MCAP with messages of ours, native. What cannot be done ends the process. Thread: one's. */
+/*
+ * Writes logs for tests and benches of the player: MCAP with native messages. An error ends the process. Thread: one at
+ * a time.
+ */
 #ifndef TEST_NATIVE_LOG_H
 #define TEST_NATIVE_LOG_H
 
@@ -12,9 +15,9 @@
 
 struct native_log;
 
-/* Over what is there. */
+/* Overwrites the file. */
 struct native_log *native_log_create(const char *path, enum log_compression compression);
-/* type NULL: of nobody here. */
+/* type NULL: a type that is unknown here. */
 uint32_t native_log_channel(struct native_log *l, const char *topic, const struct sim_type *type);
 /* The same, whose messages are latched. */
 uint32_t native_log_latched(struct native_log *l, const char *topic, const struct sim_type *type);

@@ -29,7 +29,7 @@ void peer_free(struct peer *p)
 	munmap(p, sizeof(*p));
 }
 
-/* cmocka's handlers would have a child that crashes go on with the next test. */
+/* Otherwise cmocka's handlers would let a child that crashes go on with the next test. */
 static void default_signals(void)
 {
 	static const int crashes[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT };
@@ -112,7 +112,7 @@ static void done(void *user, bool ok, enum sim_reason reason)
 	atomic_fetch_add(&m->calls, 1);
 	atomic_fetch_add(&k->p->called, 1);
 	bell_ring(&k->p->bell);
-	/* k stays: a second call would be seen */
+	/* k is not freed, so that a second call is noticed */
 }
 
 int peer_queue(struct peer *p, struct sim_publisher *pub, size_t body, struct sim_token *token)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dead reckoning: what a receiver makes of the IMU of an ego, from its gyro and speed alone, against the yaw and the place that the same messages
- * hold. For any source of an ego. A message that averages over a span counts for that span, and the spans have no gaps; one that does not is of its
- * instant. Thread: the test's.
+ * Dead reckoning: integrates an ego's gyro and speed, and compares the result with the yaw and position in the same
+ * messages. For any source of an ego. A message that averages over a span counts for that span, and the spans have no
+ * gaps; one that does not is of its instant. Thread: the test's.
  */
 #ifndef TEST_RECKON_H
 #define TEST_RECKON_H
@@ -13,17 +13,17 @@
 
 #include <sim/msg/Imu.h>
 
-#define RECKON_DEGREES 0.1   /* that the gyro may be off the yaw */
-#define RECKON_PART    0.002 /* of the way, that the place may be off */
+#define RECKON_DEGREES 0.1   /* degrees that the integrated gyro may differ from the yaw */
+#define RECKON_PART    0.002 /* share of the distance that the position may differ */
 
 struct reckon {
-	unsigned n; /* messages */
+	unsigned n; /* number of messages */
 	int64_t at_sim_ns;
 	struct sim_Imu last;
-	double yaw, turned; /* rad, not wrapped: of the gyro, of the orientation */
-	double worst;       /* rad, that they have ever been apart */
-	double x, y, way;   /* m: of gyro and speed; driven */
-	double variance;    /* rad^2, of yaw, by the covariances of the gyro: noise that is white */
+	double yaw, turned; /* rad, not wrapped: from the gyro, from the orientation */
+	double worst;       /* rad, largest difference so far */
+	double x, y, way;   /* m: position from gyro and speed; distance driven */
+	double variance;    /* rad^2, of yaw, by the gyro's covariances: white noise */
 };
 
 static inline double reckon_yaw_of(const struct sim_Imu *m)
@@ -82,7 +82,7 @@ static inline void reckon_check(const struct reckon *r)
 			 RECKON_PART * r->way);
 }
 
-/* Of a gyro with white noise, whose covariance it tells: 3 sigma. */
+/* For a gyro with white noise, whose covariance it publishes: within 3 sigma. */
 static inline void reckon_check_noisy(const struct reckon *r)
 {
 	reckon_check_yaw(r, 3 * sqrt(r->variance) * 180 / M_PI);

@@ -15,8 +15,8 @@
 
 struct heard { /* one kind of operation, of one topic or service */
 	char op[24], name[TEXT];
-	unsigned on;   /* clients that have said so, and have not taken it back */
-	unsigned cbor; /* those that have asked for it */
+	unsigned on;   /* clients that have sent it, and have not revoked it */
+	unsigned cbor; /* clients that want CBOR */
 	uint64_t count, bytes;
 	json_t *last;
 	char *text; /* of the last */
@@ -39,7 +39,7 @@ struct rosbridge_server {
 	struct parts parts[WS_PEERS_MAX];
 };
 
-/* Under lock. */
+/* Caller holds the lock. */
 __attribute__((format(printf, 2, 3))) static void fault(struct rosbridge_server *s, const char *fmt, ...)
 {
 	va_list ap;
@@ -81,7 +81,7 @@ static struct heard *find(struct rosbridge_server *s, const char *op, const char
 	return NULL;
 }
 
-/* Who has said so. */
+/* Returns the clients that have sent it. */
 static unsigned who(struct rosbridge_server *s, const char *op, const char *name)
 {
 	const struct heard *h = find(s, op, name);
@@ -244,7 +244,7 @@ static void relay_publish(struct rosbridge_server *s, const json_t *j)
 	json_decref(out);
 }
 
-/* To the first who offers it, under an id that says who has asked. */
+/* To the first client that offers the service, under an id that names the caller. */
 static void relay_call(struct rosbridge_server *s, unsigned peer, const json_t *j)
 {
 	const char *service = json_string_value(json_object_get(j, "service"));
@@ -411,7 +411,7 @@ void rosbridge_server_destroy(struct rosbridge_server *s)
 	free(s);
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 unsigned rosbridge_server_port(const struct rosbridge_server *s)
 {
@@ -519,7 +519,7 @@ void rosbridge_server_list(struct rosbridge_server *s, char *text, size_t size)
 	ws_server_unlock(s->ws);
 }
 
-/* ---- doing ---- */
+/* ---- commands ---- */
 
 #define DO(s, what) \
 	do { \

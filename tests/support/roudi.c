@@ -70,7 +70,7 @@ int roudi_start(struct roudi *r, const struct ipc_mem_pool *pools, size_t n)
 	r->pid = spawn();
 	while (ipc_probe(NULL, 1000) < 0) {
 		if (waitpid(r->pid, &st, WNOHANG) == r->pid) {
-			/* The kernel may still be tearing the old one down: iceoryx then refuses. */
+			/* iceoryx refuses while the kernel is still ending the old process */
 			r->pid = spawn();
 		}
 		wait_look_again();

@@ -4,16 +4,16 @@
  *
  *     run [--jobs N] [--logs DIR] [--wrap CMD] [--results FILE] [--stage NAME] [--hunt SEED] MODE:LIMIT:PATH ...
  *
- * MODE: "n" (run through --wrap, which gives it namespaces) or "-".
- * LIMIT: seconds of this machine's work (run_machine.h): a machine that is slow, shared or stopped has its seconds later.
- * --jobs: that many at once; while a processor has nothing to do, as some tests only wait, up to four times as many. 1: one at a time.
- * --hunt: looks for tests that fail on a bad machine: one processor, the lowest priority, and their processes are stopped for a while
+ * MODE: "n" (run through --wrap, which gives it namespaces) or "-". LIMIT: seconds of this machine's work
+ * (run_machine.h): a machine that is slow, shared or stopped has its seconds later. --jobs: that many at once; while a
+ * processor has nothing to do, as some tests only wait, up to four times as many. 1: one at a time. --hunt: looks for
+ * tests that fail on a bad machine: one processor, the lowest priority, and their processes are stopped for a while
  * again and again (run_hunt.h).
  *
- * A cmocka program counts as many tests as it reports; any other as one: exit 0 passed, 77 skipped, else failed. A program that leaves
- * processes behind has failed. The last line is "N passed, N failed"; the exit status tells whether the second number is 0.
- * --results: a line for each test, "test STAGE NAME passed failed skipped wall_s cpu_s", with tabs. CPU seconds are those of all
- * processes that ended below the test, RouDi's too.
+ * A cmocka program counts as many tests as it reports; any other as one: exit 0 passed, 77 skipped, else failed. A
+ * program that leaves processes behind has failed. The last line is "N passed, N failed"; the exit status tells whether
+ * the second number is 0. --results: a line for each test, "test STAGE NAME passed failed skipped wall_s cpu_s", with
+ * tabs. CPU seconds are those of all processes that ended below the test, RouDi's too.
  *
  * Thread: one; waits in poll() for pidfds.
  */
@@ -56,7 +56,7 @@ struct test {
 	const char *path;
 	char *name, *log, *dir; /* dir: TMPDIR of its own */
 	bool wrapped, started, timed_out, left;
-	int64_t limit_dur_ns; /* what is left of it */
+	int64_t limit_dur_ns; /* what is left of the time limit */
 	int64_t start_mono_ns, took_dur_ns, cpu_dur_ns;
 	pid_t pid;
 	int pidfd, status;
@@ -134,7 +134,7 @@ static void count(struct test *t)
 		t->passed = 1;
 }
 
-/* What failed, wherever in the log it is said: the tail may be full of somebody else's words. */
+/* Shows the failed assertions, wherever in the log they are: the tail may be full of other output. */
 static void show_errors(const char *log)
 {
 	static const char *const marks[] = {
@@ -238,7 +238,7 @@ static int start(struct run *r, struct test *t, unsigned slot)
 		return err_sys(-errno, "fork");
 	if (t->pid == 0)
 		child(r, t);
-	setpgid(t->pid, t->pid); /* both sides do it: whoever is first */
+	setpgid(t->pid, t->pid); /* parent and child both do it: whichever is first */
 	t->pidfd = fd_pidfd_open(t->pid);
 	if (t->pidfd < 0)
 		return t->pidfd;
@@ -282,7 +282,7 @@ static void finish(struct run *r, unsigned slot)
 	siginfo_t info;
 	int status;
 
-	/* the leader is still a zombie, so its group's number cannot be anybody else's */
+	/* the leader is still a zombie, so its process group's number cannot be reused */
 	waitid(P_PID, (id_t)t->pid, &info, WEXITED | WNOWAIT);
 	t->took_dur_ns = mono_now_ns() - t->start_mono_ns;
 	kill(-t->pid, SIGKILL);
@@ -372,7 +372,7 @@ static int run_all(struct run *r)
 	return e;
 }
 
-/* Processes that left their test's group and outlived it: killed, and one failure for all of them. */
+/* Kills processes that left their test's group and outlived it; they count as one failure. */
 static void end_strays(struct run *r)
 {
 	char path[64], *text;
@@ -402,7 +402,7 @@ static void end_strays(struct run *r)
 
 static void cleanup(struct run *r)
 {
-	for (unsigned i = 0; r->tests && i <= r->n; i++) { /* the one behind the last may be half made */
+	for (unsigned i = 0; r->tests && i <= r->n; i++) { /* the one after the last may be half initialized */
 		mem_free(r->tests[i].name);
 		mem_free(r->tests[i].log);
 		mem_free(r->tests[i].dir);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A session at simd's control socket without libsimclient: its pages, and calls made by hand. Thread: the owner's. */
+/* A session at simd's control socket without libsimclient: its shared pages, and raw calls. Thread: the owner's. */
 #ifndef TEST_SESSION_H
 #define TEST_SESSION_H
 
@@ -20,10 +20,10 @@ struct session {
 /* Says Hello to the running stack (stack.h) as a client. 0, or a negative errno. */
 int session_open(const char *name, struct session *ret);
 void session_close(struct session *s);
-/* Takes params. What varlink_answer_errno() says of the reply. */
+/* Takes params. Returns varlink_answer_errno() of the reply. */
 int session_call(struct session *s, const char *method, json_t *params);
 
-/* Cells of credits and tokens that somebody has, over all channels. */
+/* Number of cells of credits and tokens in use, over all channels. */
 unsigned session_cells(const struct session *s);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call that takes a struct which says its own size, given it by programs of other versions. Thread: one. */
+/*
+ * Checks a call that takes a struct with its own size in it, as programs of other versions pass it. Thread: one at a
+ * time.
+ */
 #ifndef TEST_SUPPORT_SIZES_H
 #define TEST_SUPPORT_SIZES_H
 
@@ -11,7 +14,7 @@
 
 #define SIZES_MAX 4096u
 
-/* Calls with a struct, and undoes what that made; returns the call's result. */
+/* Makes the call with a struct, and undoes its effect; returns the call's result. */
 typedef int (*sizes_call)(const void *options, void *arg);
 
 static inline int sizes_try(sizes_call call, void *arg, uint8_t *at, size_t size)
@@ -31,13 +34,13 @@ static inline void sizes_check(const void *options, size_t size, sizes_call call
 	for (unsigned i = 0; i < sizeof(none) / sizeof(none[0]); i++)
 		assert_int_equal(sizes_try(call, arg, room, none[i]), -EINVAL);
 	assert_int_equal(sizes_try(call, arg, room, size), 0);
-	assert_int_equal(sizes_try(call, arg, room, size + 8), 0); /* a newer program that asks for nothing new */
+	assert_int_equal(sizes_try(call, arg, room, size + 8), 0); /* a newer program that uses no new members */
 	room[size] = 1;
 	assert_int_equal(sizes_try(call, arg, room, size + 8), -E2BIG);
-	assert_int_equal(sizes_try(call, arg, room, size), 0); /* what stands behind the struct is not looked at */
+	assert_int_equal(sizes_try(call, arg, room, size), 0); /* bytes after the struct are not read */
 	memset(room + size - 8, 0xff, 8);
-	assert_int_equal(sizes_try(call, arg, room, size - 8), 0); /* an older one, whose struct ends there */
-	memmove(room + 1, options, size);                          /* where no struct should lie */
+	assert_int_equal(sizes_try(call, arg, room, size - 8), 0); /* an older program, whose struct ends there */
+	memmove(room + 1, options, size);                          /* misaligned */
 	assert_int_equal(sizes_try(call, arg, room + 1, size), 0);
 }
 

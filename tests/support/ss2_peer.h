@@ -14,7 +14,7 @@
 /* major * 10000 + minor * 100 + patch: those at which something changed, one of 10.x, and the last */
 #define PEER_VERSIONS(X) X(800) X(900) X(10000) X(10400) X(30402) X(50000) X(100303) X(250020)
 
-/* Of the grid that it attaches, along each side, 0.5 m each. */
+/* Cells of the grid that it attaches, along each side, 0.5 m each. */
 #define PEER_GRID_CELLS 200
 /* Of the lidar: rad from column to column; and where its beams look, which it writes the other way up. */
 #define PEER_LIDAR_RESOLUTION 0.00698
@@ -78,16 +78,16 @@ void peer_spawn(struct peer_buf *b, uint32_t number, const char *name, const str
 void peer_despawn(struct peer_buf *b, const char *name);
 void peer_update_status(struct peer_buf *b, int version, const struct peer_status *s, size_t n, bool npc_started,
 			bool overwrite_ego);
-/* One of a crowd: it turns on a slope, and each of its numbers is another than 0. */
+/* One of a crowd: it turns on a slope, and all its numbers differ from 0. */
 struct peer_status peer_turning(const char *name, int i);
 void peer_attach(struct peer_buf *b, uint32_t number, const char *entity);
 void peer_lights(struct peer_buf *b, int version, const struct peer_light *l, size_t n);
 void peer_follow(struct peer_buf *b, const char *name);
 void peer_step_time(struct peer_buf *b, double step_s);
-/* A member that no version has. */
+/* A member that no version of the protocol has. */
 void peer_unknown(struct peer_buf *b, uint32_t number);
 
-/* Whether that version sends it. */
+/* Whether that version sends the request. */
 bool peer_has(int version, uint32_t number);
 
 struct peer_answer_status {
@@ -104,10 +104,10 @@ struct peer_answer {
 	bool success;
 	char description[512];
 	size_t n;
-	struct peer_answer_status status[PEER_STATUSES]; /* the first of them */
+	struct peer_answer_status status[PEER_STATUSES]; /* the first ones */
 };
 
-/* False: these bytes are no answer. */
+/* False: the bytes are not a valid answer. */
 bool peer_read(const void *data, size_t len, struct peer_answer *ret);
 
 #endif

@@ -20,7 +20,7 @@
 
 #define ARGS_MAX 16
 
-static pid_t newest; /* simd that was started */
+static pid_t newest; /* the simd that was started last */
 
 static const char *program(const char *name)
 {
@@ -33,7 +33,7 @@ static const char *program(const char *name)
 
 /* ---- simd ---- */
 
-static const char *run_dir; /* of the simd that is started, and its configuration */
+static const char *run_dir; /* of the simd being started, and its configuration */
 static char run_conf[64];
 
 static void write_conf(const char *conf)
@@ -114,7 +114,7 @@ pid_t stack_start(const char *conf)
 	pid_t pid = stack_spawn(conf, &fd);
 
 	stack_await_ready(fd);
-	/* its clock keeps a slot from the first tick on: who counts slots now has it counted */
+	/* its clock keeps a slot from the first tick on, so tests that count slots have it counted */
 	if (strstr(conf, "\"TimeSource\":\"system\""))
 		AWAIT(stack_channel("/clock", "messages") > 0);
 	return pid;
@@ -132,12 +132,12 @@ int stack_wait(pid_t pid)
 	return status;
 }
 
-/* As the first process of the namespace the test inherits what simd leaves. */
+/* As the first process of the namespace the test inherits simd's orphans. */
 static void reap(void)
 {
 	siginfo_t info;
 
-	/* only what is not ours: a test waits for its own children by itself */
+	/* only inherited processes: a test waits for its own children itself */
 	while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid) {
 		char path[64], *name = NULL;
 
@@ -152,7 +152,7 @@ static void reap(void)
 	}
 }
 
-/* As the first process of the namespace the test inherits the dead as well. */
+/* As the first process of the namespace the test inherits zombies as well. */
 static bool is_zombie(const char *pid)
 {
 	char path[300], state;
@@ -187,7 +187,7 @@ static bool leftover_process(char *ret, size_t size)
 	return found;
 }
 
-/* Not ours to look at or to remove: where the checkout lies, and, without a namespace, everything else there. */
+/* Not to be checked or removed: the checkout, and, without a namespace, all other files there. */
 static bool is_foreign(const char *dir, const char *name)
 {
 	static const char *const made_here[] = { "simd", "out", "peer", "rt", "roudi", "iceoryx", "iox" };
@@ -257,7 +257,7 @@ void stack_kill_both(pid_t simd, pid_t roudi)
 {
 	assert_int_equal(kill(simd, SIGSTOP), 0);
 	if (roudi > 1)
-		(void)kill(roudi, SIGKILL); /* it may be dying */
+		(void)kill(roudi, SIGKILL); /* it may be exiting */
 	stack_kill(simd);
 }
 
@@ -285,7 +285,7 @@ static char *whole_log(void)
 	return fd_read_file(STACK_LOG, (size_t)256 << 20, &text, NULL) < 0 ? NULL : text;
 }
 
-/* Without a pid namespace: all that carry the mark of tests/support/ns.sh, as we do. */
+/* Without a pid namespace: kills all processes with the mark of tests/support/ns.sh, which this process has too. */
 static void kill_marked(void)
 {
 	const char *run = getenv("SIMD_TEST_RUN");
@@ -331,7 +331,7 @@ void stack_expects_crash(void)
 	crash_expected = true;
 }
 
-/* Prints it. Whether a process has crashed. */
+/* Prints the log. Returns whether a process has crashed. */
 static bool show_log(void)
 {
 	char *text = whole_log();
@@ -347,7 +347,7 @@ static bool show_log(void)
 	return crashed;
 }
 
-/* The next test is to find nothing of a simd that a failed one has left. */
+/* Removes a failed test's leftovers, so that the next test finds none. */
 static void remove_leftovers(void)
 {
 	static const char *const dirs[] = { "/tmp", "/dev/shm" };
@@ -424,7 +424,7 @@ unsigned stack_count(const char *a, const char *b)
 	return n;
 }
 
-/* ---- asking it ---- */
+/* ---- queries ---- */
 
 static json_t *call(const char *method, json_t *params)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A whole simd for system tests: the real program with its own RouDi and bridges, and what a test asks about
- * it. Only under tests/support/ns.sh: one at a time, at fixed places in the private /tmp.
- * Only the runner's limit bounds the waits.
+ * A whole simd for system tests: the real program with its own RouDi and bridges, and queries about it. Only under
+ * tests/support/ns.sh: one at a time, at fixed places in the private /tmp. Only the runner's limit bounds the waits.
  */
 #ifndef TEST_STACK_H
 #define TEST_STACK_H
@@ -18,51 +17,54 @@
 
 #define STACK_DIR    "/tmp/rt"
 #define STACK_SOCKET STACK_DIR "/control"
-#define STACK_CONF   "/tmp/out-rt.json" /* of the simd in STACK_DIR */
+#define STACK_CONF   "/tmp/out-rt.json" /* configuration of the simd in STACK_DIR */
 #define STACK_LOG    "/tmp/simd.log"
 
-/* Small pools, so that a start takes no time. */
+/* Small pools, for a quick start. */
 #define STACK_POOLS "\"pools\":[{\"size\":\"1KiB\",\"count\":1500}]"
 
 /* ---- simd ---- */
 
-/* conf: the members of simd.json without the braces, or "", over the deadlines of patient.h. Returns when simd is ready. */
+/*
+ * conf: the members of simd.json without the braces, or "", added to the deadlines of patient.h. Returns when simd is
+ * ready.
+ */
 pid_t stack_start(const char *conf);
-/* The same without waiting; ready_fd becomes readable when simd is ready, hangs up when it ends. */
+/* The same without waiting; ret_ready_fd becomes readable when simd is ready, and hangs up when simd ends. */
 pid_t stack_spawn(const char *conf, int *ret_ready_fd);
-/* One beside it, in a runtime directory below /tmp; who talks to that one names its socket. */
+/* Another simd, in a runtime directory below /tmp; clients of that one name its socket. */
 pid_t stack_spawn_in(const char *dir, const char *conf, int *ret_ready_fd);
-/* SIGTERM; the exit code; nothing may be left of it: no process, socket, lock or shared memory. */
+/* Sends SIGTERM and checks the exit code; no process, socket, lock or shared memory may be left. */
 void stack_stop(pid_t simd);
 /*
- * For a simd that is started otherwise: a child whose output is simd's log runs `run`, which executes it with --ready-fd; and
- * the wait for that.
+ * For a simd that is started in another way: `run`, in a child whose output is simd's log, executes it with --ready-fd;
+ * and the wait for it.
  */
 pid_t stack_fork(void (*run)(const char *ready_fd), int *ret_ready_fd);
 void stack_await_ready(int ready_fd);
 void stack_kill(pid_t simd); /* SIGKILL, and waits */
-/* The same with its RouDi (0: none), at once: neither sees the other's end. */
+/* The same together with its RouDi (0: none), at once, so that neither notices the other's end. */
 void stack_kill_both(pid_t simd, pid_t roudi);
-/* Waits for a child; its wait status. */
+/* Waits for a child; returns its wait status. */
 int stack_wait(pid_t pid);
-/* What is left on the machine of any simd, "" when it is clean; static. */
+/* Leftovers of any simd on the machine, "" if there are none; static. */
 const char *stack_leftovers(void);
-/* For teardown: all processes of this namespace end, all files go; prints simd's log. */
+/* For teardown: ends all processes of this namespace, removes all files, and prints simd's log. */
 int stack_sweep(void **state);
-/* A process that simd starts is to crash: stack_sweep() takes no offence at it, in this test. */
+/* A process that simd starts may crash in this test: stack_sweep() does not report it. */
 void stack_expects_crash(void);
-/* Whether simd has said that. */
+/* Whether simd's log contains the text. */
 bool stack_said(const char *text);
-/* How often a line of the log holds both. */
+/* Number of lines of the log that contain both. */
 unsigned stack_count(const char *a, const char *b);
-/* Threads of a process whose names begin so, in one of these states of /proc (NULL: any). */
+/* Number of a process's threads whose names begin so, in one of these states of /proc (NULL: any). */
 unsigned stack_threads(pid_t pid, const char *name, const char *states);
 
-/* ---- asking it ---- */
+/* ---- queries ---- */
 
-/* A control method, with the arguments of json_pack() (NULL: none). NULL: it failed, or simd is not there. */
+/* Calls a control method, with the arguments of json_pack() (NULL: none). NULL: it failed, or simd is not running. */
 json_t *stack_call(const char *method, const char *fmt, ...);
-/* One number or text of a reply, with a path such as "bridges/0/pid". -1, "" when it is not there. */
+/* A number or text of a reply, by a path such as "bridges/0/pid". -1, "" if it is absent. */
 int64_t stack_int(const char *method, const char *path);
 const char *stack_text(const char *method, const char *path); /* static */
 /* A member of one bridge or channel, by name. */
@@ -88,10 +90,10 @@ const struct ctl_result *stack_ctl(const char *arg, ...) __attribute__((sentinel
 /* Runs any program of the build, bin/NAME, with those arguments. */
 const struct ctl_result *stack_run(const char *const *argv);
 
-/* Slots in use over all pools, as simd counts them. */
+/* Slots in use over all pools, as counted by simd. */
 uint32_t stack_slots(void);
 
-/* Others take all that there is of /dev/shm, to the last page but for so many bytes; and give it back. */
+/* Fills /dev/shm with foreign files, to the last page but `left` bytes; and removes them. */
 void stack_shm_fill(int64_t left);
 void stack_shm_clear(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process that is killed at some moment while the test goes on with what it does. Whatever moment that turns out to be, the test's result is
- * the same. Thread: the test's; the blow falls on one of its own.
+ * Kills a process at an arbitrary moment while the test goes on. The test's result must be the same for any moment.
+ * Thread: the test's; the kill is on a thread of its own.
  */
 #ifndef TEST_SUPPORT_STRIKE_H
 #define TEST_SUPPORT_STRIKE_H
@@ -32,12 +32,12 @@ static inline void *strike_main(void *arg)
 
 static inline void strike_begin(struct strike *k, pid_t pid, unsigned after_us)
 {
-	assert_true(pid > 0); /* or it would fall on a whole group */
+	assert_true(pid > 0); /* otherwise a whole group would be killed */
 	*k = (struct strike){ .pid = pid, .after_us = after_us };
 	assert_int_equal(pthread_create(&k->thread, NULL, strike_main, k), 0);
 }
 
-/* True: it is over. To be asked until it is. */
+/* Whether the process was killed. Call it until it is. */
 static inline bool strike_over(struct strike *k)
 {
 	if (!atomic_load(&k->done))

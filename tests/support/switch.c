@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* switch.h. Thread "switch": reads the devices, waits for frames to be due, writes them. All else is guarded by `lock`. */
+/*
+ * switch.h. Thread "switch": reads the devices, waits until frames are due, and writes them. All other fields are
+ * guarded by `lock`.
+ */
 #include "switch.h"
 
 #include "err.h"
@@ -17,7 +20,7 @@
 #define EVENT_TIMER  SWITCH_PORTS_MAX /* numbers behind those of ports */
 #define EVENT_STOP   (SWITCH_PORTS_MAX + 1)
 #define EVENTS_MAX   (SWITCH_PORTS_MAX + 2)
-#define FRAMES_BATCH 64 /* read from one device before the others have their turn */
+#define FRAMES_BATCH 64 /* frames read from one device before the others are read */
 
 struct device {
 	int frames, ns;
@@ -31,9 +34,9 @@ struct net_switch {
 	bool started;
 	int epoll, timer, stop;
 	struct switch_core *core;                /* guarded by lock */
-	struct device devices[SWITCH_PORTS_MAX]; /* guarded by lock; descriptors stay */
+	struct device devices[SWITCH_PORTS_MAX]; /* guarded by lock; descriptors stay open */
 	_Atomic unsigned n_ports;
-	int64_t timer_mono_ns; /* of the thread: for when the timer is set */
+	int64_t timer_mono_ns; /* the thread's: time for which the timer is set */
 };
 
 /* ---- the thread ---- */
@@ -96,7 +99,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* ---- its life ---- */
+/* ---- create and destroy ---- */
 
 static int watch(struct net_switch *s, int fd, unsigned event)
 {
@@ -120,7 +123,7 @@ static int open_own(struct net_switch *s)
 	return e;
 }
 
-/* What this machine refuses is heard of here, not at the first port. */
+/* Finds out here, not at the first port, what this machine refuses. */
 static int try_device(struct net_switch *s)
 {
 	int frames, ns, e = switch_net_open(s->kind, 1, &frames, &ns);
@@ -237,7 +240,7 @@ int switch_socket(const struct net_switch *s, unsigned port, int domain, int typ
 	return ns < 0 ? ns : switch_net_socket(ns, domain, type);
 }
 
-/* ---- what happens there ---- */
+/* ---- rules and counters ---- */
 
 int switch_set(struct net_switch *s, unsigned port, enum switch_direction d, const struct switch_rules *rules)
 {

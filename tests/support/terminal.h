@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether there are pseudo-terminals: a root without /dev/pts, as a container's may be, has none. Thread: any. */
+/* Whether there are pseudo-terminals: a container without /dev/pts has none. Thread: any. */
 #ifndef TEST_SUPPORT_TERMINAL_H
 #define TEST_SUPPORT_TERMINAL_H
 
@@ -20,7 +20,7 @@ static inline bool terminal_can_be_had(void)
 
 #define TERMINAL_NONE "no pseudo-terminal can be had here; is /dev/pts mounted?"
 
-/* First in a test that needs one: skips it, with that sentence. After test.h. */
+/* Put it first in a test that needs a terminal: skips the test if there is none. Include it after test.h. */
 #define TERMINAL_OR_SKIP() \
 	do { \
 		if (!terminal_can_be_had()) { \

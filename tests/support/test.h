@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every test program includes first: cmocka with what it needs, TEST(), and names that are unique to the
+ * Every test program includes this first: cmocka with its prerequisites, TEST(), and names that are unique to the
  * running test. Thread: the test's.
  */
 #ifndef TEST_SUPPORT_H
@@ -24,8 +24,8 @@
 struct test_case {
 	struct CMUnitTest test;
 	const char *file;
-	int number; /* grows through its file */
-	bool full;  /* with FULL=1 only, unless it is named */
+	int number; /* increases through its file */
+	bool full;  /* only with FULL=1, unless it is named */
 	struct test_case *next;
 };
 
@@ -38,10 +38,10 @@ _Noreturn void test_skip(const char *file, int line);
 #define skip() test_skip(__FILE__, __LINE__) /* which is seen through a process of its own too */
 
 /*
- * TEST(what_it_does) { ... } is a test of its program; they run in the order of the source. `state` is what a set-up has
- * left there, as everywhere in cmocka; a test that the machine cannot run says skip(). main() is in test.c: it runs all,
- * or those whose names match one of its arguments (patterns as the shell's; one that matches none lists them). What a test that
- * has failed leaves of the processes it started is ended before the next one begins.
+ * TEST(what_it_does) { ... } is a test of its program; they run in the order of the source. `state` is what a set-up
+ * has left there, as everywhere in cmocka; a test that the machine cannot run says skip(). main() is in test.c: it runs
+ * all, or those whose names match one of its arguments (patterns as the shell's; one that matches none lists them).
+ * What a test that has failed leaves of the processes it started is ended before the next one begins.
  */
 #define TEST(name) TEST_WITH(name, NULL, NULL)
 /* The same between a set-up and a tear-down of its own, each int (*)(void **state) or NULL. */
@@ -69,8 +69,8 @@ _Noreturn void test_skip(const char *file, int line);
 	}
 
 /*
- * Once a program: each test gets a process of its own, and TEST_GROUP's two run in each. For what a failed test would leave behind in
- * its process for the next ones: a library's state, a bridge.
+ * Once a program: each test gets a process of its own, and TEST_GROUP's two run in each. For what a failed test would
+ * leave behind in its process for the next ones: a library's state, a bridge.
  */
 #define TEST_PROCESSES() \
 	__attribute__((constructor)) static void set_test_processes(void) \
@@ -79,8 +79,8 @@ _Noreturn void test_skip(const char *file, int line);
 	}
 
 /*
- * Once a program, for what is shared by its tests: removes what those processes leave on the machine. Called after a failed test
- * before which there were none.
+ * Once a program, for what is shared by its tests: removes what those processes leave on the machine. Called after a
+ * failed test before which there were none.
  */
 #define TEST_SWEEP(fn) \
 	__attribute__((constructor)) static void set_test_sweep(void) \

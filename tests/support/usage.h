@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a process has: memory of its own, descriptors, threads, CPU time. For tests that say that nothing grows, or spins. */
+/*
+ * Resources of a process: private memory, descriptors, threads, CPU time. For tests that check that nothing grows, or
+ * spins.
+ */
 #ifndef TEST_SUPPORT_USAGE_H
 #define TEST_SUPPORT_USAGE_H
 
@@ -11,12 +14,12 @@
 #include <unistd.h>
 
 struct usage {
-	long anon_kib; /* RssAnon: what is shared, as slots and pages that it has looked at, does not count */
+	long anon_kib; /* RssAnon: excludes shared memory, such as slots and file pages */
 	long descriptors, threads;
-	long cpu_ms; /* that it has used so far */
+	long cpu_ms; /* used so far */
 };
 
-/* Entries of a folder less . and ..; -1: there is none. */
+/* Entries of a folder without . and ..; -1: there is no such folder. */
 static inline long usage_entries(const char *path)
 {
 	DIR *dir = opendir(path);
@@ -47,7 +50,7 @@ static inline long usage_cpu_ms(pid_t pid)
 	return n == 2 ? (long)(user + sys) * 1000 / sysconf(_SC_CLK_TCK) : -1;
 }
 
-/* 0, or -1: there is no such process; what is not known is -1. */
+/* 0, or -1: there is no such process; unknown values are -1. */
 static inline int usage_of(pid_t pid, struct usage *ret)
 {
 	struct usage u = { -1, -1, -1, -1 };
@@ -71,7 +74,7 @@ static inline int usage_of(pid_t pid, struct usage *ret)
 	return u.cpu_ms < 0 || u.anon_kib < 0 || u.descriptors < 0 || u.threads < 0 ? -1 : 0;
 }
 
-/* Of one that runs. */
+/* For a process that runs. */
 static inline struct usage usage(pid_t pid)
 {
 	struct usage u;

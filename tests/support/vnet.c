@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vnet.h: the linker has what dials and listens call these functions here. A socket of TCP becomes the end of a pair in memory, under the same
- * descriptor; the other end is the network's, which carries the bytes between two such pairs.
+ * vnet.h: the linker has what dials and listens call these functions here. A socket of TCP becomes the end of a pair in
+ * memory, under the same descriptor; the other end is the network's, which carries the bytes between two such pairs.
  */
 #include "vnet.h"
 
@@ -22,8 +22,8 @@
 #include "support/test.h"
 #include "timeutil.h"
 
-#define WINDOW       65536u /* bytes that are on their way to one side */
-#define SOCKET_BYTES 32768  /* of a pair, each way */
+#define WINDOW       65536u /* bytes under way to one side */
+#define SOCKET_BYTES 32768  /* of a socket pair, each way */
 #define AGAIN_DUR_NS (200 * NS_PER_MS)
 #define PORT_FIRST   20000u
 
@@ -40,13 +40,13 @@ struct piece {
 struct tip { /* a side of a connection */
 	struct connection *c;
 	struct tip *other;
-	ino_t user; /* the socket that the program has */
-	int fd;     /* ours, its pair; -1: closed */
+	ino_t user; /* the program's socket */
+	int fd;     /* our end of the pair; -1: closed */
 	struct exec_io io;
 	bool watched, full; /* full: the program has to read before more can be written */
 	bool said_all;      /* the program has ended or closed it */
-	int error;          /* what the program is told: SO_ERROR, recv() */
-	struct list pieces; /* on their way to it */
+	int error;          /* error that the program gets: SO_ERROR, recv() */
+	struct list pieces; /* pieces under way to it */
 	size_t n;
 	int64_t line_mono_ns, last_mono_ns; /* the line is free again; the last piece is due */
 	struct exec_timer timer;
@@ -175,7 +175,7 @@ static int64_t at_random(int64_t most)
 	return most ? (int64_t)rnd_below(&net.rnd, (uint32_t)most) : 0;
 }
 
-/* When what is sent to it now is there. */
+/* When bytes that are sent now arrive. */
 static int64_t due(struct tip *to, size_t len)
 {
 	int64_t now = exec_now(net.x), due_mono_ns;
@@ -207,7 +207,7 @@ static void post(struct tip *to, enum what what, const uint8_t *data, size_t len
 	arm(to);
 }
 
-/* Of what the program has written, a piece. */
+/* Takes a piece of what the program has written. */
 static void pull(struct tip *t)
 {
 	static uint8_t data[WINDOW];
@@ -220,7 +220,7 @@ static void pull(struct tip *t)
 	post(t->other, n > 0 ? BYTES : n == 0 ? END : RESET, data, n > 0 ? (size_t)n : 0);
 }
 
-/* False: the program has to read first. */
+/* Returns false if the program has to read first. */
 static bool push(struct tip *t, struct piece *p)
 {
 	ssize_t n = p->what == BYTES && t->fd >= 0 ? send(t->fd, p->data + p->at, p->len - p->at, MSG_NOSIGNAL) : 0;
@@ -242,7 +242,7 @@ static bool push(struct tip *t, struct piece *p)
 	return true;
 }
 
-/* What is due goes to the program. */
+/* Delivers the pieces that are due to the program. */
 static void deliver(struct tip *t)
 {
 	struct piece *p;
@@ -301,7 +301,7 @@ static struct door *door_at(const struct sockaddr_in *to)
 	return NULL;
 }
 
-/* What kept the descriptor from being writable is taken out, so it is connected; error: it is not. */
+/* Drains the pair, so that the program's descriptor is writable and thus connected; or fails it with error. */
 static void answer(struct connection *c, int error)
 {
 	char junk[4096];
@@ -351,7 +351,7 @@ static void on_dial(void *arg)
 	}
 }
 
-/* Its other end is not writable before it is answered. */
+/* Fills the pair, so that the program's end is not writable until the connection is answered. */
 static void fill(int fd)
 {
 	static const char junk[4096];
@@ -377,7 +377,7 @@ static struct sockaddr_in address(const char *host, unsigned port)
 	return a;
 }
 
-/* ---- what programs call ---- */
+/* ---- calls of programs ---- */
 
 int __real_connect(int fd, const struct sockaddr *a, socklen_t len);
 int __wrap_connect(int fd, const struct sockaddr *a, socklen_t len);

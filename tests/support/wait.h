@@ -20,7 +20,7 @@ static inline void wait_look_again(void)
 	usleep(2000);
 }
 
-/* A child that has ended, and for which nobody has waited yet, is often the reason why nothing comes. */
+/* Logs children that have ended and were not reaped: often they are why an event does not come. */
 static inline void wait_say_ended(const char *file, int line)
 {
 	siginfo_t si;
@@ -31,7 +31,10 @@ static inline void wait_say_ended(const char *file, int line)
 			si.si_code == CLD_EXITED ? "exit code" : "signal", si.si_status);
 }
 
-/* After ten seconds of looking, a line in the test's log names what is waited for: if it never comes, the runner shows that line. */
+/*
+ * After ten seconds of waiting, a line in the test's log names the condition: if it never holds, the runner shows that
+ * line.
+ */
 #define WAIT_SAYS 5000
 static inline void wait_looked(unsigned looks, const char *file, int line, const char *cond)
 {
@@ -42,14 +45,16 @@ static inline void wait_looked(unsigned looks, const char *file, int line, const
 	wait_look_again();
 }
 
-/* Looks again until cond holds. Nothing but the runner's limit bounds it, so a slow machine only takes longer. */
+/*
+ * Checks cond again and again until it holds. Only the runner's limit bounds it, so a slow machine only takes longer.
+ */
 #define AWAIT(cond) \
 	do { \
 		for (unsigned looks_ = 0; !(cond); looks_++) \
 			wait_looked(looks_, __FILE__, __LINE__, #cond); \
 	} while (0)
 
-/* For what wants a time-out and decides a verdict: longer than any runner's limit. */
+/* For time-outs that decide a test's result: longer than any runner's limit. */
 #define PATIENT_MS 3600000
 
 static inline int64_t wait_now_ms(void)
@@ -60,7 +65,7 @@ static inline int64_t wait_now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Whether cond holds within ms: for benches, and for what a test tries again. No verdict of a test may depend on it. */
+/* Whether cond holds within ms: for benches, and for steps that a test retries. No test's result may depend on it. */
 #define HOLDS_WITHIN(ms, cond) \
 	({ \
 		int64_t end_ms_ = wait_now_ms() + (ms); \
@@ -71,7 +76,7 @@ static inline int64_t wait_now_ms(void)
 	})
 
 /*
- * A bell, in one process or in memory shared by several: who changes what a condition depends on rings, and AWAIT_BELL()
+ * A bell, in one process or in memory shared by several: code that changes a condition rings it, and AWAIT_BELL()
  * sleeps between two rings. Zero at first.
  */
 static inline void bell_ring(uint32_t *bell)
@@ -90,8 +95,8 @@ static inline void bell_wait(uint32_t *bell, uint32_t seen)
 	bell_wait(bell, seen_)
 
 /*
- * Stimuli, not waits: the rhythm in which a test does something again and again, and a moment at which it strikes or for
- * which it leaves something as it is. Whatever happens meanwhile, the test's result is the same.
+ * Stimuli, not waits: the rhythm at which a test repeats something, or the moment at which it strikes. The test's
+ * result is the same whatever happens meanwhile.
  */
 static inline void pace_us(unsigned dur_us)
 {

@@ -19,11 +19,11 @@
 #include <openssl/ssl.h>
 
 struct peer {
-	int fd; /* negative: there is none */
+	int fd; /* negative: not connected */
 	SSL *ssl;
 	bool greeted;
 	struct ws_bytes in, message;
-	unsigned opcode; /* of the message that is being read; 0: none */
+	unsigned opcode; /* of the message being read; 0: none */
 };
 
 struct ws_server {
@@ -34,7 +34,7 @@ struct ws_server {
 	SSL_CTX *tls;
 	pthread_t thread;
 	bool stopped;         /* the caller's */
-	pthread_mutex_t lock; /* guards what follows */
+	pthread_mutex_t lock; /* guards the fields below */
 	bool stop, hold, drop;
 	struct peer peer[WS_PEERS_MAX];
 	unsigned connections, n_greeted, n_binary;

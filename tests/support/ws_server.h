@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A server of WebSocket as the tests play it, by hand from RFC 6455: a thread that serves up to WS_PEERS_MAX clients on a port of
- * loopback. It is strict: whatever is wrong in a handshake or a frame is reported. What a client's messages mean is its user's.
+ * A stand-in for a WebSocket server, written from RFC 6455: a thread that serves up to WS_PEERS_MAX clients on a
+ * loopback port. It is strict: errors in a handshake or a frame are reported. Its user handles the messages' content.
  */
 #ifndef WS_SERVER_H
 #define WS_SERVER_H
@@ -12,14 +12,14 @@
 #include <stdint.h>
 
 #define WS_PEERS_MAX 8u
-#define WS_ALL       WS_PEERS_MAX /* each client that is connected */
+#define WS_ALL       WS_PEERS_MAX /* all connected clients */
 
 struct ws_server;
 
-struct ws_server_how {          /* zeros: a server as it should be */
+struct ws_server_how {          /* all zero: a normal server */
 	const char *greeting;   /* these bytes instead of a handshake */
 	bool deaf;              /* no answer to the handshake */
-	bool keeps_open;        /* a close frame has no answer, and pings neither */
+	bool keeps_open;        /* answers neither close frames nor pings */
 	const char *cert, *key; /* PEM: TLS */
 };
 
@@ -31,9 +31,9 @@ struct ws_events {
 	void *arg;
 };
 
-/* port 0: one that is free. NULL: it cannot listen. */
+/* port 0: any free one. NULL: it cannot listen. */
 struct ws_server *ws_server_create(unsigned port, const struct ws_server_how *how, const struct ws_events *events);
-void ws_server_stop(struct ws_server *s); /* no event comes any more */
+void ws_server_stop(struct ws_server *s); /* no event comes after it */
 void ws_server_destroy(struct ws_server *s);
 
 unsigned ws_server_port(const struct ws_server *s);
@@ -43,15 +43,15 @@ void ws_server_unlock(struct ws_server *s);
 /* ---- under the lock ---- */
 
 struct ws_counts {
-	unsigned connections, greeted; /* so far: clients, and handshakes done */
-	bool connected;                /* somebody is */
-	unsigned binary;               /* messages so far, that have been sent as bytes */
+	unsigned connections, greeted; /* so far: clients, and completed handshakes */
+	bool connected;                /* a client is connected */
+	unsigned binary;               /* binary messages sent so far */
 };
 struct ws_counts ws_server_counts(const struct ws_server *s);
 
-/* A frame of that opcode; opcode 0: the bytes without one. */
+/* Sends a frame of that opcode; opcode 0: raw bytes without a frame. */
 void ws_server_put(struct ws_server *s, unsigned peer, unsigned opcode, const void *data, size_t n);
-void ws_server_hold(struct ws_server *s, bool on); /* reads nothing meanwhile */
+void ws_server_hold(struct ws_server *s, bool on); /* stops reading from clients */
 void ws_server_drop(struct ws_server *s);          /* resets all connections */
 
 struct ws_bytes { /* that grow */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See test_bridge.c: a server itself connects to nobody; it listens at a port of its own. */
+/* See test_bridge.c: a server has no peer to connect to; it listens at a port of its own. */
 #include "support/test.h"
 
 #include <stdio.h>

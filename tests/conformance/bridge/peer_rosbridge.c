@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See test_bridge.c: a rosbridge server to connect to, which is content with all that came. */
+/* See test_bridge.c: a rosbridge server to connect to; asserts that all input was valid. */
 #include "support/test.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What every bridge plug-in must do, whatever it speaks. One source, stamped on each plug-in: PLUGIN is its path,
- * CONNECTION a string that connects at once (%s: a scratch folder), REQUIRED what an option without a default is set to. With PEER
- * there is another side (peer.h) instead of CONNECTION.
+ * CONNECTION a string that connects at once (%s: a scratch folder), REQUIRED what an option without a default is set
+ * to. With PEER there is another side (peer.h) instead of CONNECTION.
  */
 #include "support/test.h"
 #include "support/message.h"
@@ -100,7 +100,7 @@ static int host_offer(void *ctx, const char *channel, const struct sim_type *typ
 	return -EACCES;
 }
 
-/* No service answers here. */
+/* No service is available here. */
 static int host_call(void *ctx, const char *service, const struct sim_service_type *type, const void *request,
 		     size_t size, int64_t timeout_dur_ns, sim_answer_fn fn, void *user)
 {
@@ -324,7 +324,7 @@ TEST_WITH(several_threads_may_publish, load, unload)
 	p->ops->disconnect(p->b);
 }
 
-/* /clock has no task: done or failed, but never left for later. */
+/* /clock has no task: publish() returns done or failed, but never defers it. */
 TEST_WITH(the_clock_is_done_at_once, load, unload)
 {
 	struct peer *p = *state;
@@ -367,7 +367,7 @@ TEST_WITH(services_are_optional, load, unload)
 	}
 }
 
-/* A host that was built before members were added at the ends: what lies beyond its sizes is not there. */
+/* A host built before members were added at the ends: members beyond its struct sizes are absent. */
 TEST_WITH(an_older_host_will_do, load, unload)
 {
 	struct sim_bridge_registry r = { .abi = SIM_BRIDGE_ABI,

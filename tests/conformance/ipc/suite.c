@@ -102,7 +102,7 @@ TEST(it_delivers_in_order)
 	ipc_sub_destroy(s);
 }
 
-/* Each slot says through which port it came, whatever its publisher has written into it. */
+/* Each slot names the port that published it, whatever its publisher has written into it. */
 TEST(slots_tell_their_origin)
 {
 	struct ipc_pub *p = mkpub("origin", 0), *q = mkpub("origin", 0);
@@ -263,7 +263,7 @@ TEST(loans_are_limited)
 		assert_int_equal(ipc_unloan(p, slot[i]), 0);
 	assert_int_equal(ipc_unloan(p, slot[0]), -EINVAL);
 	assert_int_equal(ipc_loan(p, 0, &slot[0]), 0);
-	ipc_pub_destroy(p); /* with a loan out */
+	ipc_pub_destroy(p); /* with a loan outstanding */
 }
 
 TEST(slots_that_are_not_ours_are_refused)
@@ -574,7 +574,7 @@ TEST(it_attaches_again)
 	ipc_detach(c);
 	assert_int_equal(ipc_loan(p, 1, &slot), -ESTALE);
 	ipc_pub_destroy(p);
-	for (int i = 0; i < 20; i++) { /* more often than there are lives */
+	for (int i = 0; i < 20; i++) { /* more often than a process has attachments */
 		c = attach("conf-c");
 		assert_int_equal(ipc_pub_create(c, "again", NULL, &p), 0);
 		ipc_pub_destroy(p);
@@ -582,7 +582,7 @@ TEST(it_attaches_again)
 	}
 }
 
-/* Last: ends life A. */
+/* Last: ends attachment A. */
 TEST(an_abandoned_one_detaches)
 {
 	struct ipc_pub *p = mkpub("end", 0), *q = NULL;

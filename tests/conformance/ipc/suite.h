@@ -13,7 +13,7 @@ struct suite {
 	const char *backend;
 	struct ipc_mem_bus *bus;
 	size_t small_pool_slots; /* slots of the pool that a 100-byte loan comes from */
-	size_t too_large;        /* a loan that no pool fits */
+	size_t too_large;        /* size of a loan that fits no pool */
 };
 
 /* The backend's: the fixture; around the tests, 0 or -1. */

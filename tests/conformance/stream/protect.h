@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TLS for the streams of the suite: keys of a server and of alice, who dials; and of an alice of another authority. */
+/*
+ * TLS for the streams of the suite: keys of a server and of alice, the client; and of an alice from another authority.
+ */
 #ifndef STREAM_PROTECT_H
 #define STREAM_PROTECT_H
 
@@ -8,12 +10,12 @@
 
 struct protect {
 	struct tls_keys *server, *client, *foreign;
-	const struct tls_keys *dials; /* with these */
+	const struct tls_keys *dials; /* the client's keys */
 };
 
 extern struct protect protect;
 
-/* What struct suite wants. */
+/* For begin of struct suite. */
 void protect_begin(struct exec *x);
 void protect_end(void);
 void protect_stream(struct stream *s, bool server);

@@ -22,9 +22,9 @@ static struct end *const near = &suite_near, *const far = &suite_far;
 static struct listener *listener;
 static struct address at;
 
-/* ---- an end ---- */
+/* ---- one end ---- */
 
-/* The byte that stands there in all that one end says. */
+/* The byte at position i in everything that an end sends. */
 static uint8_t pattern(size_t i)
 {
 	return (uint8_t)(i ^ i >> 8 ^ i >> 16);
@@ -77,7 +77,7 @@ static void ended(void *arg, int error, const char *why)
 
 static const struct stream_ops ops = { .opened = opened, .take = take, .room = room, .ended = ended };
 
-/* ---- both ---- */
+/* ---- both ends ---- */
 
 static void *came(void *arg, struct stream *s, const char *from)
 {
@@ -164,7 +164,7 @@ void suite_dial_at(unsigned port)
 		dial_path(&o);
 	if (suite.protect)
 		suite.protect(near->s, false);
-	assert_int_equal(near->n_opened, 0); /* it comes from the loop */
+	assert_int_equal(near->n_opened, 0); /* callbacks come only from the loop */
 }
 
 void suite_dial(void)
@@ -199,7 +199,7 @@ size_t suite_say(const struct end *e, size_t from, size_t most)
 	return from + (size_t)r;
 }
 
-/* Until it takes no more; returns how much it has taken. */
+/* Writes until the stream takes no more; returns the bytes taken. */
 static size_t fill(const struct end *e)
 {
 	size_t n = 0, before;
@@ -226,8 +226,8 @@ TEST_WITH(bytes_come_in_order_both_ways, suite_connected, suite_tear_down)
 	assert_int_equal(near->n_ended + far->n_ended, 0);
 }
 
-/* What is not used is offered again with what comes next. */
-TEST_WITH(what_is_left_waits_for_more, suite_connected, suite_tear_down)
+/* Bytes that were not used are offered again together with the next ones. */
+TEST_WITH(unused_bytes_are_offered_again, suite_connected, suite_tear_down)
 {
 	far->use = 2;
 	assert_int_equal(suite_say(near, 0, 3), 3);
@@ -239,7 +239,7 @@ TEST_WITH(what_is_left_waits_for_more, suite_connected, suite_tear_down)
 	UNTIL(far->n == 6);
 }
 
-/* A write is cut where nobody reads; room() comes when it goes on, and nothing is lost. */
+/* If the peer does not read, a write is short; room() comes when there is room again, and nothing is lost. */
 TEST_WITH(there_is_room_again, suite_connected, suite_tear_down)
 {
 	size_t n;
@@ -256,8 +256,8 @@ TEST_WITH(there_is_room_again, suite_connected, suite_tear_down)
 	assert_int_equal(near->n_ended + far->n_ended, 0);
 }
 
-/* What is sent is taken whole, and stands before what is written later. */
-TEST_WITH(what_is_sent_waits_for_room, suite_connected, suite_tear_down)
+/* stream_send() takes all bytes, and they go before later writes. */
+TEST_WITH(sent_bytes_wait_for_room, suite_connected, suite_tear_down)
 {
 	uint8_t more[2000];
 	size_t n;
@@ -277,7 +277,7 @@ TEST_WITH(what_is_sent_waits_for_room, suite_connected, suite_tear_down)
 	UNTIL(far->n == n + 1);
 }
 
-TEST_WITH(who_is_paused_gets_it_later, suite_connected, suite_tear_down)
+TEST_WITH(a_paused_stream_gets_the_bytes_later, suite_connected, suite_tear_down)
 {
 	stream_pause(far->s, true);
 	assert_int_equal(suite_say(near, 0, 3), 3);
@@ -289,12 +289,12 @@ TEST_WITH(who_is_paused_gets_it_later, suite_connected, suite_tear_down)
 	stream_pause(far->s, true);
 	far->use = 0;
 	stream_pause(far->s, false);
-	assert_int_equal(far->n, 2); /* from the loop alone */
+	assert_int_equal(far->n, 2); /* only from the loop */
 	UNTIL(far->n == 3);
 }
 
-/* What was received with what it has taken is not forgotten. */
-TEST_WITH(who_pauses_where_it_takes_gets_the_rest, suite_connected, suite_tear_down)
+/* Bytes received together with the used ones are not lost. */
+TEST_WITH(pausing_inside_take_keeps_the_rest, suite_connected, suite_tear_down)
 {
 	far->shy = true;
 	assert_int_equal(suite_say(near, 0, 1000), 1000);
@@ -305,7 +305,7 @@ TEST_WITH(who_pauses_where_it_takes_gets_the_rest, suite_connected, suite_tear_d
 	UNTIL(far->n == 1000);
 }
 
-TEST_WITH(whether_it_is_quiet_is_known_at_once, suite_connected, suite_tear_down)
+TEST_WITH(quiet_is_known_at_once, suite_connected, suite_tear_down)
 {
 	assert_true(stream_quiet(far->s));
 	stream_pause(far->s, true);
@@ -321,7 +321,7 @@ TEST_WITH(whether_it_is_quiet_is_known_at_once, suite_connected, suite_tear_down
 TEST_WITH(a_deadline_passes, suite_connected, suite_tear_down)
 {
 	stream_deadline(far->s, STALL);
-	assert_int_equal(suite_say(near, 0, 1), 1); /* which is not what was waited for */
+	assert_int_equal(suite_say(near, 0, 1), 1); /* a byte that does not complete what the deadline is for */
 	suite_run(STALL - 1);
 	assert_int_equal(far->n_ended, 0);
 	suite_run(1);
@@ -348,8 +348,8 @@ TEST_WITH(a_peer_that_takes_nothing, suite_connected, suite_tear_down)
 
 /* ---- ends ---- */
 
-/* The far end gets all that was sent, though it is slow; what it says meanwhile is not looked at. */
-TEST_WITH(an_end_in_order, suite_connected, suite_tear_down)
+/* The far end gets all that was sent, though it is slow; bytes that it sends meanwhile are discarded. */
+TEST_WITH(an_orderly_end, suite_connected, suite_tear_down)
 {
 	static uint8_t more[1000000];
 	size_t n;
@@ -373,7 +373,7 @@ TEST_WITH(an_end_in_order, suite_connected, suite_tear_down)
 	assert_int_equal(near->n, 0);
 }
 
-TEST_WITH(what_was_written_goes_out_before_the_end, suite_connected, suite_tear_down)
+TEST_WITH(written_bytes_go_out_before_the_end, suite_connected, suite_tear_down)
 {
 	size_t n = suite_say(near, 0, SIZE_MAX);
 
@@ -394,7 +394,7 @@ TEST_WITH(a_peer_that_does_not_close_is_left, suite_connected, suite_tear_down)
 	assert_int_equal(near->error, 0);
 }
 
-/* What it has said before is taken first. */
+/* Bytes that it sent before are taken first. */
 TEST_WITH(a_peer_that_dies, suite_connected, suite_tear_down)
 {
 	assert_int_equal(suite_say(near, 0, 1000), 1000);
@@ -408,7 +408,7 @@ TEST_WITH(a_peer_that_dies, suite_connected, suite_tear_down)
 	assert_int_equal(near->n_ended, 0);
 }
 
-/* In the midst of all that waits for it. */
+/* While bytes wait to be sent to it. */
 TEST_WITH(a_peer_that_dies_unread, suite_connected, suite_tear_down)
 {
 	stream_pause(far->s, true);
@@ -419,7 +419,7 @@ TEST_WITH(a_peer_that_dies_unread, suite_connected, suite_tear_down)
 	assert_true(near->error == -ECONNRESET || near->error == -EPIPE);
 }
 
-TEST_WITH(it_may_be_destroyed_where_it_ends, suite_connected, suite_tear_down)
+TEST_WITH(it_may_be_destroyed_inside_ended, suite_connected, suite_tear_down)
 {
 	near->vain = far->vain = true;
 	assert_int_equal(suite_say(near, 0, 1000), 1000);
@@ -428,7 +428,7 @@ TEST_WITH(it_may_be_destroyed_where_it_ends, suite_connected, suite_tear_down)
 	assert_null(near->s);
 	assert_null(far->s);
 	*near = *far = (struct end){ 0 };
-	suite_dial(); /* another one finds its place */
+	suite_dial(); /* its place is free for another connection */
 	UNTIL(far->s && (near->n_opened || !suite.host));
 	assert_int_equal(suite_say(near, 0, 10), 10);
 	UNTIL(far->n == 10);
@@ -448,7 +448,7 @@ TEST_WITH(it_can_be_ended_while_it_dials, suite_set_up, suite_tear_down)
 	assert_int_equal(near->error, 0);
 }
 
-TEST_WITH(nobody_listens, suite_set_up, suite_tear_down)
+TEST_WITH(dialling_without_a_listener, suite_set_up, suite_tear_down)
 {
 	if (!suite.host)
 		skip();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conformance suite of stream.h and listener.h, stamped on what may lie under a stream: a port, a path, TLS and the virtual network. Two
- * streams of one thread, in virtual time; what differs is in the fixture, never in a test.
+ * The conformance suite of stream.h and listener.h, stamped on what may lie under a stream: a port, a path, TLS and the
+ * virtual network. Two streams of one thread, in virtual time; what differs is in the fixture, never in a test.
  */
 #ifndef STREAM_SUITE_H
 #define STREAM_SUITE_H
@@ -9,22 +9,23 @@
 #include "listener.h"
 
 struct suite {
-	const char *host; /* where it listens, and is dialled; NULL: a path, which is connected to by hand and adopted */
-	int64_t step_dur_ns; /* of virtual time from one look to the next, where something is awaited; 0: bytes need none */
+	/* where it listens, and is dialled; NULL: a path, which the suite connects to by hand and adopts */
+	const char *host;
+	int64_t step_dur_ns; /* virtual time per check while waiting; 0: bytes need no time */
 	/* Around each test; may be NULL. */
 	void (*begin)(struct exec *x);
 	void (*end)(void);
-	/* Of the stream that was dialled, of the one that has come. NULL: bytes are plain. */
+	/* Called for the dialled stream and the accepted one. NULL: bytes are plain. */
 	void (*protect)(struct stream *s, bool server);
 };
 
 extern const struct suite suite;
 
-/* An end of the connection, as its owner has it. */
+/* An end of the connection, as seen by its owner. */
 struct end {
 	struct stream *s;
-	size_t n;   /* bytes that came, in order of pattern() */
-	size_t use; /* so many bytes at a time; 0: all that there are */
+	size_t n;   /* bytes received, in order of pattern() */
+	size_t use; /* bytes to use at a time; 0: all */
 	bool shy;   /* pauses itself in take() */
 	bool vain;  /* destroys itself in ended() */
 	int n_opened, n_room, n_ended, error;
@@ -32,20 +33,20 @@ struct end {
 };
 
 extern struct exec *suite_x;
-extern struct end suite_near, suite_far; /* who has dialled, who was dialled */
+extern struct end suite_near, suite_far; /* the dialling end, the accepting end */
 
-int suite_set_up(void **state);    /* a listener, nobody has come */
-int suite_connected(void **state); /* and somebody has */
+int suite_set_up(void **state);    /* a listener without a connection */
+int suite_connected(void **state); /* with a connection */
 int suite_tear_down(void **state);
-/* As much as it takes of what comes next, at most `most` bytes; returns where that ends. */
+/* Writes what the stream takes of the following bytes, at most `most`; returns the new position. */
 size_t suite_say(const struct end *e, size_t from, size_t most);
-/* The near end dials, without waiting; where it listens, or another port. */
+/* The near end dials, without waiting: the listener, or another port. */
 void suite_dial(void);
 void suite_dial_at(unsigned port);
 unsigned suite_port(void);
 void suite_run(int64_t dur_ns);
 
-/* Until cond holds: time goes on as far as bytes need it. */
+/* Runs the loop until cond holds; time advances as far as bytes need it. */
 #define UNTIL(cond) \
 	do { \
 		for (int i_ = 0; suite.step_dur_ns && i_ < 1000000 && !(cond); i_++) \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The conformance suite of stream.h with TLS, and what TLS alone has: a handshake that fails, an end that is told. */
+/* The conformance suite of stream.h with TLS, and what only TLS has: a handshake that fails, an announced end. */
 #include "tests/support/test.h"
 
 #include <arpa/inet.h>
@@ -26,8 +26,8 @@ TEST_WITH(both_know_each_other, suite_set_up, suite_tear_down)
 	assert_string_equal(p.name, "alice");
 }
 
-/* Each hears why. */
-TEST_WITH(who_is_not_trusted_is_told, suite_set_up, suite_tear_down)
+/* Each side gets the reason. */
+TEST_WITH(an_untrusted_peer_is_told_why, suite_set_up, suite_tear_down)
 {
 	protect.dials = protect.foreign;
 	suite_dial();
@@ -49,7 +49,7 @@ static int dial_plain(void)
 	return fd;
 }
 
-/* It gets no answer. */
+/* The server does not answer it. */
 TEST_WITH(garbage_instead_of_a_handshake, suite_set_up, suite_tear_down)
 {
 	static const char noise[] = "GET / HTTP/1.1\r\n\r\n";
@@ -65,7 +65,7 @@ TEST_WITH(garbage_instead_of_a_handshake, suite_set_up, suite_tear_down)
 	close(fd);
 }
 
-/* Somebody who listens, and the connection of the near end that comes there. */
+/* Opens a listener without TLS, and accepts the near end's connection. */
 static int accept_plain(void)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -81,7 +81,7 @@ static int accept_plain(void)
 	return peer;
 }
 
-/* A server that says nothing, and one that talks something else. */
+/* Dials a server that sends nothing, or something other than TLS. */
 static void dials_to(const char *answer, int error)
 {
 	int peer = accept_plain();
@@ -118,7 +118,7 @@ TEST_WITH(it_can_be_ended_before_it_is_open, suite_set_up, suite_tear_down)
 	close(peer);
 }
 
-/* What t has to say goes to fd, and what comes there to t. Whether t goes on. */
+/* Carries t's output to fd, and fd's input to t. Returns whether t goes on. */
 static bool carry(struct tls *t, int fd)
 {
 	static uint8_t in[65536];
@@ -137,7 +137,7 @@ static bool carry(struct tls *t, int fd)
 	return tls_read(t, &byte, 1) >= 0;
 }
 
-/* A connection that is merely cut may have been cut by anybody. */
+/* A connection that is cut without close_notify may have been cut by an attacker. */
 TEST_WITH(its_end_is_told, suite_set_up, suite_tear_down)
 {
 	const struct tls_options o = { .keys = protect.dials, .host = "localhost" };
@@ -154,7 +154,7 @@ TEST_WITH(its_end_is_told, suite_set_up, suite_tear_down)
 	close(fd);
 }
 
-/* Until it is open nothing may be said, and nothing is. */
+/* Until the stream is open, writing is refused. */
 TEST_WITH(nothing_is_written_before_it_is_open, suite_set_up, suite_tear_down)
 {
 	suite_dial();

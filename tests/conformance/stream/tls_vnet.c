@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The conformance suite of stream.h with TLS in the virtual network, whose sockets are small: records are cut wherever it hurts. */
+/*
+ * The conformance suite of stream.h with TLS in the virtual network, whose sockets are small, so that records are cut
+ * at any byte.
+ */
 #include "tests/support/test.h"
 
 #include "protect.h"
@@ -24,7 +27,7 @@ const struct suite suite = {
 	.host = "127.0.0.1", .step_dur_ns = NS_PER_MS, .begin = begin, .end = end, .protect = protect_stream
 };
 
-/* Else it would seem that a peer takes something, as long as there is room in TLS. */
+/* Otherwise a stalled peer would seem to take bytes as long as TLS has room. */
 TEST_WITH(nothing_is_taken_while_something_waits, suite_connected, suite_tear_down)
 {
 	size_t n = suite_say(&suite_near, 0, SIZE_MAX);

@@ -34,7 +34,7 @@ static int connected(void **state)
 	return 0;
 }
 
-/* As many bytes of the pattern as there are in one round of it. */
+/* Writes one whole period of the pattern. */
 static void say_some(const struct end *e)
 {
 	uint8_t data[200];
@@ -46,7 +46,7 @@ static void say_some(const struct end *e)
 
 TEST_WITH(bytes_take_their_time, connected, suite_tear_down)
 {
-	assert_int_equal(opened_ms, 20); /* there and back */
+	assert_int_equal(opened_ms, 20); /* one round trip */
 	assert_int_equal(vnet_connections(), 1);
 	say_some(&suite_near);
 	suite_run(10 * NS_PER_MS - 1);
@@ -67,7 +67,7 @@ TEST_WITH(a_slow_line_takes_longer, connected, suite_tear_down)
 	assert_true(vnet_pieces() >= 20);
 }
 
-TEST_WITH(what_is_lost_comes_later, connected, suite_tear_down)
+TEST_WITH(lost_pieces_come_later, connected, suite_tear_down)
 {
 	rules.lost_permille = 1000;
 	say_some(&suite_near);
@@ -88,7 +88,7 @@ TEST_WITH(a_cable_may_be_out_for_a_while, connected, suite_tear_down)
 	assert_int_equal(suite_far.n, 200);
 }
 
-/* Neither side learns of it before it wants something. */
+/* Neither side notices until it sends. */
 TEST_WITH(a_peer_that_vanishes, connected, suite_tear_down)
 {
 	static uint8_t zeros[1 << 20];
@@ -115,7 +115,7 @@ TEST_WITH(a_connection_that_is_reset, connected, suite_tear_down)
 	assert_string_equal(suite_near.why, strerror(ECONNRESET));
 }
 
-TEST_WITH(nobody_answers, suite_set_up, suite_tear_down)
+TEST_WITH(dialling_without_an_answer, suite_set_up, suite_tear_down)
 {
 	vnet_cut(true);
 	suite_dial();
@@ -126,8 +126,8 @@ TEST_WITH(nobody_answers, suite_set_up, suite_tear_down)
 	assert_int_equal(suite_near.error, -ETIMEDOUT);
 }
 
-/* Of one seed all that happens happens again. */
-TEST_WITH(a_seed_is_a_run, suite_set_up, suite_tear_down)
+/* The same seed repeats every event. */
+TEST_WITH(the_same_seed_gives_the_same_run, suite_set_up, suite_tear_down)
 {
 	int64_t end_mono_ns[2];
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every time source must hold to, stamped on each: its table, its start value, what moves it, what control it
+ * What holds for every time source, instantiated for each: its table, its start value, what moves it, what control it
  * takes, what a switch to it and away from it does. A new source gets one line in SOURCES.
  */
 #include "unit/time/rig.h"
@@ -91,7 +91,7 @@ static void drivers_are_taken_or_refused_with_a_sentence(const struct want *w)
 		rig_send(&r, fd, DRIVER_SET, 0, w->start_ns + 9 * MS);
 		assert_int_equal(rig_recv(fd, &p), 1);
 		assert_int_equal(p.result, w->set ? 0 : -EOPNOTSUPP);
-		rig_run(&r, MS); /* driven: the wall moves nothing any more */
+		rig_run(&r, MS); /* driven: the wall clock no longer moves time */
 		assert_int_equal(rig_read(&r).sim_ns, w->start_ns + (w->set ? 9 : 3) * MS);
 		assert_true(rig_read(&r).flags & SIM_CLOCK_DRIVEN);
 	}

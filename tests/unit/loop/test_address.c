@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses as people write them: what each part becomes, what stays as it was, what is refused. */
+/* Addresses as text: what each part becomes, which parts stay unchanged, what is refused. */
 #include "address.h"
 #include "support/test.h"
 
@@ -23,7 +23,7 @@ static void refuse(const char *text)
 	assert_int_equal(a.port, 9090);
 }
 
-TEST(what_is_not_there_stays)
+TEST(absent_parts_keep_their_value)
 {
 	expect("", "localhost", 9090);
 	expect("a.example:1", "a.example", 1);
@@ -34,7 +34,7 @@ TEST(what_is_not_there_stays)
 	expect("[fe80::1%eth0]:080", "fe80::1%eth0", 80);
 }
 
-TEST(what_is_no_address_is_refused)
+TEST(malformed_addresses_are_refused)
 {
 	static const char *const texts[] = { ":",       "a:",    "a:65536", "a:1x",  "a:-1",  "a: 1",      "a:123456",
 					     "::1",     "a:1:2", "[::1",    "[]",    "[]:1",  "[::1]1",    "[::1]:",
@@ -50,7 +50,7 @@ TEST(what_is_no_address_is_refused)
 	expect(text, text, 9090);
 }
 
-TEST(no_more_than_so_many_bytes_are_read)
+TEST(only_the_given_bytes_are_read)
 {
 	struct address a = { .port = 0 };
 

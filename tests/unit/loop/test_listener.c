@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A listener in virtual time, each test at a port and at a path: who has a place, who goes for another one's sake, and who is too late. */
+/*
+ * A listener in virtual time, each test at a port and at a path: which peers are admitted, which are closed for a new
+ * one, and which are too late.
+ */
 #include "listener.h"
 #include "support/test.h"
 
@@ -16,7 +19,7 @@
 #define PEERS  4u
 #define FAR    8
 
-struct near { /* a peer, as the owner has it */
+struct near { /* a peer, as seen by its owner */
 	struct stream *s;
 	char from[LISTENER_FROM_MAX], got[64], why[STREAM_WHY_MAX];
 	int error, n_ended;
@@ -27,7 +30,7 @@ static struct listener *l;
 static struct near nears[FAR];
 static unsigned n_came, n_refused;
 static char refused_why[100];
-static bool closed; /* nobody is wanted */
+static bool closed; /* came() refuses peers */
 static int far[FAR];
 static struct address at;
 
@@ -36,7 +39,7 @@ static ssize_t take(void *arg, const uint8_t *data, size_t len, char why[STREAM_
 	struct near *n = arg;
 
 	(void)why;
-	if (data[0] == '?') /* nothing whole yet */
+	if (data[0] == '?') /* no complete message yet */
 		return 0;
 	strncat(n->got, (const char *)data, len);
 	listener_mood(n->s, data[0] == 'r' ? PEER_RESTS : data[0] == 'l' ? PEER_LEAVES : PEER_BUSY);
@@ -102,7 +105,7 @@ static void begin(const char *host)
 	at.port = listener_port(l);
 }
 
-/* With other bounds. */
+/* Starts again with other bounds. */
 static void again(void)
 {
 	char why[STREAM_WHY_MAX];
@@ -155,7 +158,7 @@ static void make(int i)
 	assert_true(far[i] >= 0);
 }
 
-/* It may be sent away before it says what. */
+/* Connects and sends `what`; the connection may be refused before that. */
 static void reach(int i, const char *what)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET,
@@ -173,7 +176,7 @@ static void reach(int i, const char *what)
 	run(0);
 }
 
-/* Says what; "": nothing. */
+/* Connects and sends `what`; "": nothing. */
 static void come(int i, const char *what)
 {
 	make(i);
@@ -187,7 +190,7 @@ static void expect_gone(unsigned i, int error, const char *why)
 	assert_string_equal(nears[i].why, why);
 }
 
-/* TEST at a port and at a path. */
+/* Defines a test at a port and at a path. */
 #define BOTH(name) \
 	static void name##_(void); \
 	TEST_WITH(name##_at_a_port, at_port, tear_down) \
@@ -219,7 +222,7 @@ BOTH(they_come_and_go)
 	assert_int_equal(nears[1].n_ended, 0);
 }
 
-/* The places are for all that are connected, not for all that ever were. */
+/* The limit is for present connections, not for all so far. */
 BOTH(a_place_is_free_again)
 {
 	for (unsigned i = 0; i < PEERS; i++)
@@ -237,8 +240,8 @@ BOTH(a_place_is_free_again)
 	assert_string_equal(nears[4].got, "yes");
 }
 
-/* The oldest silent one, else the oldest that rests; who is busy stays. */
-BOTH(who_says_nothing_holds_no_place)
+/* The oldest silent peer is closed, else the oldest idle one; busy peers stay. */
+BOTH(silent_peers_hold_no_place)
 {
 	come(0, "rests");
 	come(1, "busy");
@@ -254,7 +257,7 @@ BOTH(who_says_nothing_holds_no_place)
 	assert_int_equal(n_refused, 0);
 }
 
-/* One address has its own share: it takes nobody else's. */
+/* One address can use only its own share. */
 BOTH(one_address_has_its_share)
 {
 	options.bounds.peers_of_one = 2;
@@ -307,8 +310,8 @@ BOTH(a_header_has_its_size)
 	assert_int_equal(nears[2].n_ended, 0);
 }
 
-/* Its owner counts it, and it stands in nobody's way. */
-BOTH(who_leaves_needs_no_place)
+/* Its owner counts it, and it uses none of the listener's places. */
+BOTH(peers_that_leave_need_no_place)
 {
 	for (int i = 0; i < 3; i++)
 		come(i, "leaves");
@@ -332,7 +335,7 @@ BOTH(nobody_is_wanted)
 }
 
 /* Peers outlive their listener. */
-BOTH(it_may_go_first)
+BOTH(the_listener_may_be_destroyed_first)
 {
 	come(0, "");
 	listener_destroy(l);
@@ -345,7 +348,7 @@ BOTH(it_may_go_first)
 	assert_string_equal(nears[0].got, "abc");
 }
 
-/* It neither spins nor forgets who waits. */
+/* The listener neither spins nor forgets waiting connections. */
 BOTH(without_a_descriptor_they_wait)
 {
 	struct rlimit old, none;
@@ -366,7 +369,7 @@ BOTH(without_a_descriptor_they_wait)
 	assert_string_equal(nears[1].got, "wait");
 }
 
-/* Of the one that came last, whose descriptor is the highest. */
+/* Reads a socket option of the newest connection, which has the highest descriptor. */
 static int option_of(int level, int option)
 {
 	socklen_t len = sizeof(int);
@@ -378,21 +381,22 @@ static int option_of(int level, int option)
 	return v;
 }
 
-TEST_WITH(what_its_streams_ask_of_the_system, at_port, tear_down)
+TEST_WITH(socket_options_of_its_streams, at_port, tear_down)
 {
 	options.stream.silent_s = 7;
 	options.stream.quick_ack = true;
 	again();
 	come(0, "one");
 	assert_int_equal(option_of(IPPROTO_TCP, TCP_KEEPIDLE), 7);
-	assert_int_equal(stream_send(nears[0].s, "x", 1), 0); /* who answers would acknowledge with its next answer */
+	/* without quick_ack the acknowledgement would now wait for the next answer */
+	assert_int_equal(stream_send(nears[0].s, "x", 1), 0);
 	assert_int_equal(send(far[0], "two", 3, MSG_NOSIGNAL), 3);
 	run(0);
 	assert_string_equal(nears[0].got, "onetwo");
 	assert_int_equal(option_of(IPPROTO_TCP, TCP_QUICKACK), 1);
 }
 
-TEST(where_nobody_can_listen)
+TEST(unusable_addresses_are_errors)
 {
 	static const char *const wrong[] = { "192.0.2.1", "256.256.256.256", "/nowhere/door" };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names, looked up beside the loop: found, not found, and given up. */
+/* Names, resolved outside the loop: found, not found, and cancelled. */
 #include "lookup.h"
 #include "stream.h"
 #include "support/test.h"
@@ -60,8 +60,8 @@ TEST_WITH(a_name_is_found_or_not, set_up, tear_down)
 	assert_int_equal(n_found, 2);
 }
 
-/* In whichever state it is: it waits, it is looked up, or its answer lies there. */
-TEST_WITH(who_has_given_up_is_not_told, set_up, tear_down)
+/* In any state: waiting, being resolved, or resolved. */
+TEST_WITH(a_cancelled_lookup_gets_no_result, set_up, tear_down)
 {
 	for (int i = 0; i < 100; i++) {
 		struct lookup_ask *a = ask("127.0.0.1"), *b = ask("127.0.0.1"), *c = ask("127.0.0.1");
@@ -139,7 +139,7 @@ TEST_WITH(a_stream_dials_a_name, set_up, tear_down)
 	assert_int_equal(error, -ENOENT);
 	assert_true(*told);
 	stream_destroy(s);
-	stream_destroy(dial("localhost", 80)); /* before it is found */
+	stream_destroy(dial("localhost", 80)); /* before it is resolved */
 	s = dial("localhost", 80);
 	stream_end(s, 1);
 	assert_int_equal(exec_run(x), 0);

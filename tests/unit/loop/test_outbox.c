@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What waits for a slow peer, in virtual time: in which order and when it goes out, what is dropped, and that each task is answered once. */
+/*
+ * The queue for a slow peer, in virtual time: order and time of sending, what is dropped, and that each task is
+ * answered once.
+ */
 #include "outbox.h"
 #include "mem.h"
 #include "support/test.h"
@@ -13,7 +16,7 @@ struct answer {
 };
 
 static struct answer task[8];
-static unsigned bodies; /* that the outbox has */
+static unsigned bodies; /* bodies that the outbox has */
 static struct outbox o;
 
 static void done(void *arg, const struct outbox_item *i, int result)
@@ -56,7 +59,7 @@ static struct outbox_topic *topic(const char *name, struct outbox_topic_options 
 	return t;
 }
 
-/* A body is a pointer to one byte, which says what it is. */
+/* A body is a pointer to one byte, which identifies it. */
 static void *body(char what)
 {
 	static char all[256];
@@ -83,7 +86,7 @@ static int say(enum outbox_place place, char what)
 	return outbox_say(&o, place, "{}", 2, body(what), 10);
 }
 
-/* What comes out by then, one after the other; -1 and for how long there is nothing more. */
+/* Takes all items that are due, as text; the last wait of outbox_take() in *ret_wait_dur_ns. */
 static const char *all(int64_t now_mono_ns, int64_t *ret_wait_dur_ns)
 {
 	static char text[64];
@@ -125,7 +128,8 @@ TEST_WITH(in_order_until_a_topic_is_full, set_up, tear_down)
 	put(a, '2', 10);
 	put(a, '3', 10);
 	assert_int_equal(put(a, '4', 10),
-			 0); /* 1 goes, its place is 2's: no item comes later than it would otherwise */
+			 /* 1 is dropped, and 2 moves to its position: no item is sent later than without the drop */
+			 0);
 	expect(0, "2x34", -1);
 	expect_dropped("lost: /a 1;");
 	put(a, '5', 10);
@@ -151,13 +155,13 @@ TEST_WITH(one_topic_keeps_its_pace_and_others_go_meanwhile, set_up, tear_down)
 	expect(0, "1x45", 2 * MS);
 	expect(MS, "", MS);
 	expect(2 * MS, "2", 2 * MS);
-	put(b, 'L', OUTBOX_LARGE); /* has none, and makes none */
+	put(b, 'L', OUTBOX_LARGE); /* large messages do not wait for the pace, and start none */
 	put(b, 'y', 1);
 	expect(7 * MS, "3Ly", -1);
 	assert_int_equal(outbox_sent(&o, a), 3);
 	put(a, '4', 1);
 	put(a, '5', 1);
-	outbox_topic_destroy(&o, a); /* what waits outlives it */
+	outbox_topic_destroy(&o, a); /* waiting items outlive it */
 	expect(9 * MS, "4", 2 * MS);
 	expect(11 * MS, "5", -1);
 	outbox_topic_destroy(&o, b);
@@ -180,12 +184,12 @@ TEST_WITH(a_topic_that_is_held_lets_others_go_and_comes_behind_them, set_up, tea
 	expect(0, "w12y", -1);
 	outbox_hold(&o, a, true);
 	put(a, '3', 1);
-	outbox_topic_destroy(&o, a); /* what waits outlives it */
+	outbox_topic_destroy(&o, a); /* waiting items outlive it */
 	expect(0, "3", -1);
 	outbox_topic_destroy(&o, b);
 }
 
-TEST_WITH(of_large_ones_the_newest, set_up, tear_down)
+TEST_WITH(only_the_newest_large_message_waits, set_up, tear_down)
 {
 	struct outbox_topic *a = topic("/a", (struct outbox_topic_options){ 0 }),
 			    *own = topic("/own", (struct outbox_topic_options){ .max = 2 });
@@ -198,7 +202,7 @@ TEST_WITH(of_large_ones_the_newest, set_up, tear_down)
 	}
 	expect(0, "4CD", -1);
 	expect_dropped("lost: /own 2; /a 3;");
-	/* behind the one that is on its way, whose task is answered when it is out */
+	/* behind the one being sent, whose task is answered when it is out */
 	assert_int_equal(put_task(a, &task[0]), 1);
 	i = outbox_take(&o, 0, &wait);
 	assert_int_equal(put_task(a, &task[1]), 1);
@@ -221,7 +225,7 @@ static void note(void *arg, void *b)
 	text[strlen(text)] = *(char *)b;
 }
 
-TEST_WITH(what_waits_can_be_looked_at, set_up, tear_down)
+TEST_WITH(waiting_bodies_can_be_visited, set_up, tear_down)
 {
 	struct outbox_topic *a = topic("/a", (struct outbox_topic_options){ 0 }),
 			    *b = topic("/b", (struct outbox_topic_options){ 0 });
@@ -238,7 +242,7 @@ TEST_WITH(what_waits_can_be_looked_at, set_up, tear_down)
 	outbox_topic_destroy(&o, b);
 }
 
-/* Each task is answered once: of what waits, and of what is on its way. */
+/* Each task is answered once: of waiting items, and of the one being sent. */
 TEST_WITH(the_end_of_a_connection, set_up, tear_down)
 {
 	struct outbox_topic *a = topic("/a", (struct outbox_topic_options){ 0 }),
@@ -250,20 +254,20 @@ TEST_WITH(the_end_of_a_connection, set_up, tear_down)
 	put_task(b, &task[1]);
 	put(b, '1', 1);
 	i = outbox_take(&o, 0, &wait);
-	outbox_topic_destroy(&o, a); /* before its message is out */
+	outbox_topic_destroy(&o, a); /* before its message is sent */
 	outbox_open(&o, false);
 	assert_int_equal(task[1].result, -ENOTCONN);
 	outbox_done(&o, i, -ENOTCONN, 0);
 	assert_int_equal(task[0].n + task[1].n, 2);
 	assert_int_equal(put_task(b, &task[2]), -ENOTCONN);
 	assert_int_equal(task[2].n, 0);             /* its publish() returns that */
-	assert_int_equal(say(OUTBOX_LAST, 'o'), 0); /* for who comes next */
+	assert_int_equal(say(OUTBOX_LAST, 'o'), 0); /* for the next peer */
 	outbox_open(&o, true);
 	expect(0, "o", -1);
 	outbox_topic_destroy(&o, b);
 }
 
-TEST_WITH(who_takes_is_woken_once, set_up, tear_down)
+TEST_WITH(the_writer_is_woken_once, set_up, tear_down)
 {
 	struct outbox_topic *a = topic("/a", (struct outbox_topic_options){ 0 });
 	int64_t wait;
@@ -286,7 +290,7 @@ TEST_WITH(who_takes_is_woken_once, set_up, tear_down)
 	outbox_topic_destroy(&o, a);
 }
 
-/* There is no memory for its text, or for its place: the owner gets its body again. */
+/* There is no memory for its text, or for its item: the owner gets its body back. */
 TEST_WITH(an_operation_without_memory_is_refused, set_up, tear_down)
 {
 	int64_t wait_dur_ns;
@@ -309,14 +313,17 @@ TEST_WITH(operations_are_kept, set_up, tear_down)
 	assert_int_equal(say(OUTBOX_FIRST, 'f'), 0);
 	for (char c = '2'; c <= '9'; c++)
 		put(a, c, 10);
-	outbox_topic_destroy(&o, a); /* its messages go out all the same */
+	outbox_topic_destroy(&o, a); /* its messages are still sent */
 	expect(0, "f7.89", -1);
 	for (unsigned i = 0; i < OUTBOX_OPS_MAX; i++)
 		assert_int_equal(outbox_say(&o, OUTBOX_LAST, "{}", 2, NULL, 0), 0);
 	assert_int_equal(say(OUTBOX_LAST, 'x'), -ENOBUFS);
 }
 
-/* Commands and time overtake, and starve nobody; announcements of their topics stay before them, and the newest time is enough. */
+/*
+ * Commands and time overtake the others without starving them; announcements of their topics stay before them, and only
+ * the newest time is kept.
+ */
 TEST_WITH(urgent_ones_go_before_the_others, set_up, tear_down)
 {
 	struct outbox_topic *bulk = topic("/bulk", (struct outbox_topic_options){ .max = 9 }),
@@ -344,13 +351,13 @@ TEST_WITH(urgent_ones_go_before_the_others, set_up, tear_down)
 	outbox_topic_destroy(&o, command);
 }
 
-/* With room for five bytes less than OUTBOX_BYTES, one topic does not push out what others have. */
-TEST_WITH(all_together_have_a_bound, set_up, tear_down)
+/* With room for five bytes less than OUTBOX_BYTES, one topic does not displace messages of others. */
+TEST_WITH(the_total_is_bounded, set_up, tear_down)
 {
 	struct outbox_topic *a = topic("/a", (struct outbox_topic_options){ 0 }),
 			    *b = topic("/b", (struct outbox_topic_options){ 0 });
 
-	o.bytes = OUTBOX_BYTES - 5; /* as if */
+	o.bytes = OUTBOX_BYTES - 5; /* simulates a nearly full outbox */
 	assert_int_equal(put(a, '1', 5), 0);
 	assert_int_equal(put(b, 'x', 1), -ENOBUFS);
 	assert_int_equal(put(a, '2', 5), 0);        /* for the one before */
@@ -361,7 +368,7 @@ TEST_WITH(all_together_have_a_bound, set_up, tear_down)
 	outbox_topic_destroy(&o, b);
 }
 
-TEST_WITH(who_waits_for_room_waits_so_long, set_up, tear_down)
+TEST_WITH(waiting_for_room_is_bounded, set_up, tear_down)
 {
 	struct outbox_topic *a = topic("/a", (struct outbox_topic_options){ 0 }),
 			    *clock = topic("/clock",

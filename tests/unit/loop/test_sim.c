@@ -70,7 +70,7 @@ TEST(a_cancelled_post_does_not_run)
 	}
 	exec_post_cancel(&notes[1].post);
 	exec_post_cancel(&notes[1].post);
-	exec_post_cancel(&notes[3].post); /* the last: what comes behind it is not lost */
+	exec_post_cancel(&notes[3].post); /* the last one: posts after it are not lost */
 	exec_post_cancel(&none);
 	exec_post(&notes[1].post);
 	assert_int_equal(exec_sim_settle(t.x), 3);
@@ -211,7 +211,7 @@ static void on_readable(void *arg, uint32_t events)
 		p->hup++;
 		exec_io_del(&p->io);
 		exec_io_del(&p->io);
-		exec_io_del(&p->other->io); /* somebody else's, inside a callback */
+		exec_io_del(&p->other->io); /* removes another descriptor inside a callback */
 	}
 }
 
@@ -221,7 +221,7 @@ static void on_bell(void *arg, uint32_t events)
 	++*(int *)arg;
 }
 
-TEST(a_bell_is_read_by_nobody)
+TEST(a_bell_runs_once_per_write)
 {
 	static const uint64_t two = 2;
 	struct exec *x = make(5);
@@ -291,7 +291,7 @@ TEST(running_ends_with_quit_or_says_why)
 	exec_destroy(x);
 }
 
-TEST(a_turn_runs_what_is_ready_and_time_stands)
+TEST(a_turn_runs_ready_work_without_moving_time)
 {
 	struct exec *x = make(7);
 	struct trace t = { .x = x };

@@ -17,10 +17,10 @@
 static struct exec *x;
 static struct stream *s;
 static int far = -1;
-static char got[64], told[STREAM_WHY_MAX]; /* what came; the sentence of its end */
+static char got[64], told[STREAM_WHY_MAX]; /* bytes received; reason of the end */
 static int n_opened, n_room, n_ended, error;
 static size_t use;   /* so many bytes at a time; 0: all that there are */
-static bool in_time; /* what comes is what was waited for */
+static bool in_time; /* received bytes satisfy the deadline */
 
 static void opened(void *arg)
 {
@@ -139,8 +139,8 @@ TEST_WITH(bytes_go_both_ways, set_up, tear_down)
 	assert_int_equal(n_ended + n_room, 0);
 }
 
-/* What is not used is offered again with what comes next. */
-TEST_WITH(what_is_left_waits_for_more, set_up, tear_down)
+/* Bytes that were not used are offered again with the next ones. */
+TEST_WITH(unused_bytes_are_offered_again, set_up, tear_down)
 {
 	use = 2;
 	far_writes("abcde");
@@ -167,7 +167,7 @@ TEST_WITH(a_peer_that_lies, set_up, tear_down)
 	expect_end(-EPROTO, "it lies");
 }
 
-TEST_WITH(a_buffer_that_nobody_empties, set_up, tear_down)
+TEST_WITH(a_full_buffer_of_which_nothing_is_used, set_up, tear_down)
 {
 	far_writes("?234567");
 	assert_int_equal(n_ended, 0);
@@ -201,7 +201,7 @@ TEST_WITH(a_peer_that_takes_nothing, set_up, tear_down)
 	expect_end(-ETIMEDOUT, "it has taken nothing for 100 ms");
 }
 
-TEST_WITH(who_is_in_a_hurry_waits_less, set_up, tear_down)
+TEST_WITH(a_shorter_stall_time_ends_earlier, set_up, tear_down)
 {
 	fill();
 	run(STALL / 2);
@@ -210,8 +210,8 @@ TEST_WITH(who_is_in_a_hurry_waits_less, set_up, tear_down)
 	expect_end(-ETIMEDOUT, "it has taken nothing for 10 ms");
 }
 
-/* The far end reads all that was written, and what it says meanwhile is not looked at. */
-TEST_WITH(an_end_in_order, set_up, tear_down)
+/* The far end reads all that was written; bytes that it sends meanwhile are discarded. */
+TEST_WITH(an_orderly_end, set_up, tear_down)
 {
 	char text[8] = "";
 
@@ -256,8 +256,8 @@ static size_t far_reads(char *last)
 	return sum;
 }
 
-/* What is sent waits in the stream, before what is written later. */
-TEST_WITH(what_is_sent_waits_for_room, set_up, tear_down)
+/* Bytes that are sent wait in the stream, before later writes. */
+TEST_WITH(sent_bytes_wait_for_room, set_up, tear_down)
 {
 	static char zeros[1 << 16];
 	size_t sum = 0;
@@ -276,8 +276,8 @@ TEST_WITH(what_is_sent_waits_for_room, set_up, tear_down)
 	assert_int_equal(write_text("ab"), 2);
 }
 
-/* Nobody may go on behind a part of what was sent. */
-TEST_WITH(what_cannot_wait_ends_it, set_up, tear_down)
+/* No bytes may follow a part of a send. */
+TEST_WITH(a_send_without_memory_ends_the_stream, set_up, tear_down)
 {
 	fill();
 	mem_fail_after(1);
@@ -288,7 +288,7 @@ TEST_WITH(what_cannot_wait_ends_it, set_up, tear_down)
 }
 
 /* An end in order leaves nothing behind that was sent; a peer that never reads it does not hold it for ever. */
-TEST_WITH(what_was_sent_goes_out_before_the_end, set_up, tear_down)
+TEST_WITH(sent_bytes_go_out_before_the_end, set_up, tear_down)
 {
 	static char zeros[1 << 16];
 	char last = 0;
@@ -307,7 +307,7 @@ TEST_WITH(what_was_sent_goes_out_before_the_end, set_up, tear_down)
 	assert_int_equal(error, 0);
 }
 
-TEST_WITH(what_was_sent_to_nobody_ends, set_up, tear_down)
+TEST_WITH(an_end_is_bounded_when_the_peer_reads_nothing, set_up, tear_down)
 {
 	static char zeros[1 << 16];
 
@@ -336,8 +336,8 @@ TEST_WITH(a_deadline_passes, set_up, tear_down)
 	expect_end(-ETIMEDOUT, "it does not answer in time");
 }
 
-/* What came while the program stood still came in time. */
-TEST_WITH(what_has_come_by_the_deadline_counts, set_up, tear_down)
+/* Bytes that arrived while the program stood still are in time. */
+TEST_WITH(bytes_received_by_the_deadline_count, set_up, tear_down)
 {
 	in_time = true;
 	for (int i = 0; i < 20; i++) { /* whichever of the two runs first */
@@ -352,7 +352,7 @@ TEST_WITH(what_has_come_by_the_deadline_counts, set_up, tear_down)
 	assert_int_equal(n_ended, 0);
 }
 
-TEST_WITH(who_is_paused_takes_nothing, set_up, tear_down)
+TEST_WITH(a_paused_stream_takes_nothing, set_up, tear_down)
 {
 	use = 2;
 	far_writes("abcd");
@@ -392,7 +392,7 @@ static ssize_t take_and_end(void *arg, const uint8_t *data, size_t len, char why
 }
 
 /* An answer, and the end: from inside take(). */
-TEST_WITH(it_may_be_ended_where_it_takes, set_up, tear_down)
+TEST_WITH(it_may_be_ended_inside_take, set_up, tear_down)
 {
 	static const struct stream_ops last = { .take = take_and_end, .room = room, .ended = ended };
 	char text[8] = "";
@@ -429,7 +429,7 @@ TEST_WITH(another_owner_has_the_rest, set_up, tear_down)
 	assert_string_equal(other_got, "cde");
 }
 
-TEST_WITH(whether_it_is_quiet_is_known_at_once, set_up, tear_down)
+TEST_WITH(quiet_is_known_at_once, set_up, tear_down)
 {
 	assert_true(stream_quiet(s));
 	assert_int_equal(write(far, "a", 1), 1);
@@ -446,7 +446,7 @@ TEST_WITH(whether_it_is_quiet_is_known_at_once, set_up, tear_down)
 
 /* ---- dialling ---- */
 
-/* A port of this machine: somebody listens, or nobody does. */
+/* A port of this machine, with or without a listener. */
 static unsigned port(bool listens, int backlog, int *ret_fd)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -467,7 +467,7 @@ static void dial(unsigned to)
 
 	stream_destroy(s);
 	assert_int_equal(stream_dial(x, &a, &options, &s, why), 0);
-	assert_int_equal(n_opened + n_ended, 0); /* it comes from the loop */
+	assert_int_equal(n_opened + n_ended, 0); /* callbacks come only from the loop */
 }
 
 TEST_WITH(dialled_and_open, set_up, tear_down)
@@ -486,7 +486,7 @@ TEST_WITH(dialled_and_open, set_up, tear_down)
 	close(fd);
 }
 
-TEST_WITH(nobody_listens, set_up, tear_down)
+TEST_WITH(dialling_without_a_listener, set_up, tear_down)
 {
 	int fd;
 
@@ -498,7 +498,7 @@ TEST_WITH(nobody_listens, set_up, tear_down)
 }
 
 /* Of a full backlog the kernel says nothing. */
-TEST_WITH(nobody_answers, set_up, tear_down)
+TEST_WITH(dialling_without_an_answer, set_up, tear_down)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int fd, others[4];
@@ -519,7 +519,7 @@ TEST_WITH(nobody_answers, set_up, tear_down)
 	close(fd);
 }
 
-TEST_WITH(a_name_that_nobody_has, set_up, tear_down)
+TEST_WITH(an_unknown_host_name, set_up, tear_down)
 {
 	struct address a = { .host = "256.256.256.256", .port = 1 };
 	char why[STREAM_WHY_MAX] = "";

@@ -188,7 +188,7 @@ TEST(removed_descriptors_are_silent)
 	exec_destroy(all.x);
 }
 
-struct busy { /* a timer that is due again as soon as it has run, until the two others have had their turn */
+struct busy { /* a timer that is due again as soon as it has run, until the two others have run */
 	struct exec *x;
 	struct exec_timer again, later;
 	struct exec_io io;
@@ -226,7 +226,7 @@ static void later(void *arg)
 		exec_quit(b->x);
 }
 
-TEST(a_timer_that_is_due_at_once_starves_nobody)
+TEST(a_timer_that_is_due_at_once_starves_no_other_work)
 {
 	struct busy b = { .x = make() };
 	int fds[2];
@@ -276,7 +276,7 @@ static void ring(void *arg)
 	b->rings++;
 }
 
-TEST(a_bell_is_heard_once_a_ring)
+TEST(a_bell_runs_once_per_ring)
 {
 	struct bell b = { .x = make(), .fd = eventfd(0, EFD_NONBLOCK) };
 
@@ -342,7 +342,7 @@ struct nested {           /* one exec in an epoll, whose turns several threads t
 	int epoll_fd, stop_fd, timers;
 };
 
-/* Inside a turn: what another thread's turn has counted is seen here. */
+/* Inside a turn: sees what another thread's turn has counted. */
 static void count(struct nested *n)
 {
 	if (++n->c.total == THREADS * POSTS + 1)
@@ -457,7 +457,7 @@ static void post_again(void *arg)
 		exec_post(&a->post);
 }
 
-TEST(what_a_turn_leaves_to_the_next_makes_the_descriptor_readable)
+TEST(work_left_by_a_turn_makes_the_descriptor_readable)
 {
 	struct again a = { .left = 3 };
 	struct exec *x = make();
@@ -494,7 +494,7 @@ TEST(a_turn_does_not_wait_and_says_when_the_next_is_due)
 	assert_int_equal(exec_turn(x, &due), 0);
 	assert_int_equal(n, 1);
 	assert_int_equal(due, soon);
-	assert_true(readable(x, -1)); /* the alarm; nobody called for it */
+	assert_true(readable(x, -1)); /* the alarm; no quit or post woke it */
 	assert_true(exec_now(x) >= soon);
 	assert_int_equal(exec_turn(x, &due), 0);
 	assert_int_equal(n, 2);
@@ -517,8 +517,8 @@ static void *run_called(void *arg)
 	return NULL;
 }
 
-/* Whoever asks for it goes on when it is done. */
-TEST(a_call_is_waited_for)
+/* The calling thread goes on when the function has returned. */
+TEST(exec_call_waits_for_its_function)
 {
 	pthread_t thread;
 

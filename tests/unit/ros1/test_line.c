@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The node as it is, at both ends of a line that is slow, loses and is cut: it asks itself by XML-RPC, and subscribes to itself by TCPROS. In
- * virtual time, so what costs minutes elsewhere costs none here. The host only takes notes. Thread: the test's.
+ * The node as it is, at both ends of a line that is slow, loses and is cut: it asks itself by XML-RPC, and subscribes
+ * to itself by TCPROS. In virtual time, so what costs minutes elsewhere costs none here. The host only takes notes.
+ * Thread: the test's.
  */
 #include "ros1.h"
 #include "support/test.h"
@@ -411,7 +412,7 @@ static const char *asked(const char *method, const char *topic, const char *prot
 	return text;
 }
 
-TEST_WITH(what_it_is_asked_by_tools_and_nodes, set_up, tear_down)
+TEST_WITH(queries_by_tools_and_nodes, set_up, tear_down)
 {
 	char want[200];
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The server of a world and hosts of it, each as it is, and the line between: it is slow, loses, is cut, and hosts are lost at each step. In
- * virtual time, so what costs minutes elsewhere costs none here. A host is libclient/world/side.h on a stream. Thread: the test's.
+ * The server of a world and hosts of it, each as it is, and the line between: it is slow, loses, is cut, and hosts are
+ * lost at each step. In virtual time, so what costs minutes elsewhere costs none here. A host is libclient/world/side.h
+ * on a stream. Thread: the test's.
  */
 #include "support/test.h"
 
@@ -367,27 +368,27 @@ static void lose_at_each_step(enum fault fault, int stride)
 	assert_true(had_come); /* by the last step */
 }
 
-TEST_WITH(who_dies_at_any_step_keeps_nobody, plain, end)
+TEST_WITH(a_host_that_dies_at_any_step_delays_no_other, plain, end)
 {
 	lose_at_each_step(DIES, 1);
 }
 
-TEST_WITH(who_vanishes_at_any_step_keeps_nobody, plain, end)
+TEST_WITH(a_host_that_vanishes_at_any_step_delays_no_other, plain, end)
 {
 	lose_at_each_step(VANISHES, 1);
 }
 
-TEST_WITH(who_is_reset_at_any_step_keeps_nobody, plain, end)
+TEST_WITH(a_host_that_is_reset_at_any_step_delays_no_other, plain, end)
 {
 	lose_at_each_step(IS_RESET, 1);
 }
 
-TEST_WITH(who_dies_at_any_step_keeps_nobody_by_tls, tls, end)
+TEST_WITH(a_tls_host_that_dies_at_any_step_delays_no_other, tls, end)
 {
 	lose_at_each_step(DIES, 7);
 }
 
-TEST_WITH(who_vanishes_at_any_step_keeps_nobody_by_tls, tls, end)
+TEST_WITH(a_tls_host_that_vanishes_at_any_step_delays_no_other, tls, end)
 {
 	lose_at_each_step(VANISHES, 7);
 }
