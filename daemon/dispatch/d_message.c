@@ -190,7 +190,9 @@ static void sort_held(struct dispatch *d)
 
 	if (!v) {
 		if (n)
-			log_error("no memory to order %zu held messages: they go out as they came", n);
+			log_error(
+				"no memory to order %zu held messages: sending them in the order in which they arrived",
+				n);
 		return;
 	}
 	list_for_each(m, &d->holding, link)

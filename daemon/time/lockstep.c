@@ -546,7 +546,7 @@ static void on_packet(struct member *m, const struct step_packet *p)
 	} else if (p->op == STEP_PACKETS) {
 		tell_by_packet(m);
 	} else {
-		lost(m, "it sent a packet that was not its to send");
+		lost(m, "it sent an unexpected packet");
 	}
 	l->walking--;
 	sweep(l);

@@ -281,12 +281,12 @@ int fd_limit_raise(unsigned long need, struct rlimit *ret_old)
 	struct rlimit old, now;
 
 	if (getrlimit(RLIMIT_NOFILE, &old) < 0)
-		return err_sys(-errno, "the limit of open descriptors");
+		return err_sys(-errno, "cannot read the limit of open descriptors");
 	now = old;
 	if (now.rlim_cur < need)
 		now.rlim_cur = need < now.rlim_max ? need : now.rlim_max;
 	if (setrlimit(RLIMIT_NOFILE, &now) < 0)
-		return err_sys(-errno, "the limit of open descriptors");
+		return err_sys(-errno, "cannot set the limit of open descriptors");
 	*ret_old = old;
 	return now.rlim_cur < need;
 }

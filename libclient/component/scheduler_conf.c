@@ -192,7 +192,7 @@ static void fit_one_to_one(struct sched_conf *c, const struct at *a, const struc
 	g->one_to_one = false;
 	sched_note(&c->notes, "%s: 1to1 needs a CPU for each of %u threads, and %s has %u: they %s",
 		   at_key(a, k->affinity).path, g->workers, k->cpus, g->place.cpus.n,
-		   g->place.cpus.n ? "share these" : "run where they may");
+		   g->place.cpus.n ? "share these" : "run on any CPU");
 }
 
 static int get_affinity(struct sched_conf *c, const json_t *o, const struct at *a, const struct group_keys *k,
@@ -209,7 +209,7 @@ static int get_affinity(struct sched_conf *c, const json_t *o, const struct at *
 	if (!g->one_to_one && strcmp(s, "range") != 0) {
 		if (*s || g->place.cpus.n)
 			sched_note(&c->notes,
-				   "%s: \"%.40s\" is none of range, 1to1: its threads run where they may, as in Cyber",
+				   "%s: \"%.40s\" is neither range nor 1to1: its threads run on any CPU, as in Cyber",
 				   at_key(a, k->affinity).path, s);
 		g->place.cpus.n = 0;
 	}
@@ -239,7 +239,7 @@ static int put_task(struct sched_conf *c, const char *name, const struct at *a, 
 	while (i < c->n_tasks && strcmp(c->tasks[i].name, name) != 0)
 		i++;
 	if (i < c->n_tasks) {
-		sched_note(&c->notes, "%s: task \"%.80s\" is there already; this one counts", a->path, name);
+		sched_note(&c->notes, "%s: task \"%.80s\" is listed twice; the last entry counts", a->path, name);
 		c->tasks[i].group = group;
 		c->tasks[i].prio = prio;
 		return 0;

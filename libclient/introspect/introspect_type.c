@@ -314,7 +314,7 @@ static int read_members(struct closure *c, const json_t *j, unsigned *depth)
 	for (size_t i = 0; r == 0 && i < nc; i++)
 		r = read_constant(t->name, json_array_get(constants, i), i, &k[i]);
 	if (r == 0 && named_twice(t))
-		r = err_set(-EINVAL, "type JSON: %s names two fields alike", t->name);
+		r = err_set(-EINVAL, "type JSON: %s has two fields of the same name", t->name);
 	return r;
 }
 

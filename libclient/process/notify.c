@@ -38,7 +38,7 @@ int notify_send(const char *state)
 		    ? -errno
 		    : 1;
 	fd_close(fd);
-	return r < 0 ? err_sys(r, "telling the service manager at %s", path) : r;
+	return r < 0 ? err_sys(r, "cannot notify the service manager at %s", path) : r;
 }
 
 int64_t notify_watchdog_dur_ns(void)

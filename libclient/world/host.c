@@ -41,7 +41,7 @@ static int side_of(const struct sim_world_options *o, struct sim_world *w)
 
 	memcpy(s.identity, o->identity, sizeof(s.identity));
 	if (!memcmp(s.identity, none, sizeof(none)) && getrandom(s.identity, sizeof(s.identity), 0) < 0)
-		return err_sys(-errno, "an identity by chance");
+		return err_sys(-errno, "cannot make a random identity");
 	for (size_t i = 0; i < o->n_own_codes; i++) {
 		if (o->own_codes[i] < 128)
 			return err_set(-EINVAL, "own_codes: %u is out of range, 128 to 255", o->own_codes[i]);

@@ -28,7 +28,7 @@
 	X(LONG, EMSGSIZE, "longer than 1200 bytes") \
 	X(CONNECTION, ENXIO, "of another connection") \
 	X(OLD, ESTALE, "more than 1023 behind the newest, or numbered 0") \
-	X(REPLAYED, EALREADY, "has been here before") \
+	X(REPLAYED, EALREADY, "was received before") \
 	X(FORGED, EKEYREJECTED, "does not authenticate")
 
 enum packet_refusal {

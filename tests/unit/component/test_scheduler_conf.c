@@ -187,14 +187,14 @@ TEST(values_that_cyber_accepts_are_accepted_with_a_note)
 		     "SCHED_OTHER is taken, as in Cyber");
 	expect_notes(
 		GROUP("\"affinity\":\"some\",\"cpuset\":\"0\""),
-		"classic_conf.groups[0].affinity: \"some\" is none of range, 1to1: its threads run where they may, as in Cyber");
+		"classic_conf.groups[0].affinity: \"some\" is neither range nor 1to1: its threads run on any CPU, as in Cyber");
 	expect_notes(
 		GROUP("\"processor_num\":2,\"affinity\":\"1to1\",\"cpuset\":\"0\""),
 		"classic_conf.groups[0].affinity: 1to1 needs a CPU for each of 2 threads, and cpuset has 1: they share these");
 	expect_notes(
 		CHOREO("\"choreography_affinity\":\"1to1\",\"choreography_processor_num\":2"),
 		"choreography_conf.choreography_affinity: 1to1 needs a CPU for each of 2 threads, and choreography_cpuset has "
-		"0: they run where they may");
+		"0: they run on any CPU");
 	expect_notes(GROUP("\"processor_policy\":\"SCHED_FIFO\",\"processor_prio\":0"),
 		     "classic_conf.groups[0].processor_prio: 0 is none of 1 to 99; SCHED_OTHER is taken, as in Cyber");
 	expect_notes(
@@ -213,7 +213,7 @@ TEST(of_tasks_of_one_name_the_last_counts)
 	assert_int_equal(c->n_tasks, 1);
 	assert_true(c->tasks[0].group == 1 && c->tasks[0].prio == 7);
 	assert_string_equal(sched_conf_notes(c),
-			    "classic_conf.groups[1].tasks[0]: task \"t\" is there already; this one counts");
+			    "classic_conf.groups[1].tasks[0]: task \"t\" is listed twice; the last entry counts");
 	sched_conf_destroy(c);
 }
 

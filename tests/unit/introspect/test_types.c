@@ -131,7 +131,8 @@ static const struct {
 	  "more than 1048576" },
 	{ ONE("{\"name\":\"x\",\"type\":\"int8\",\"max\":5}"), -EINVAL, "max is for strings" },
 	{ ONE("{\"name\":\"x\",\"type\":\"int8\",\"unit\":5}"), -EINVAL, "no text" },
-	{ ONE("{\"name\":\"x\",\"type\":\"int8\"},{\"name\":\"x\",\"type\":\"int8\"}"), -EINVAL, "two fields alike" },
+	{ ONE("{\"name\":\"x\",\"type\":\"int8\"},{\"name\":\"x\",\"type\":\"int8\"}"), -EINVAL,
+	  "two fields of the same name" },
 	{ HEAD "{\"name\":\"p/T\",\"fields\":[],\"constants\":[{}]}]}", -EINVAL, "constant 0" },
 	{ HEAD
 	  "{\"name\":\"p/T\",\"fields\":[],\"constants\":[{\"name\":\"A\",\"type\":\"uint8\",\"value\":\"300\"}]}]}",
