@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who else publishes /clock, while we do: nodes of use_sim_time would jump between two times. Named once each, with the node if the
- * graph says whose it is, and reported to simd: `simctl clock status` shows them.
+ * Other publishers of /clock, while we publish it: nodes with use_sim_time would jump between two times. Each is logged
+ * once, with its node if the graph names it, and reported to simd, which shows it in `simctl clock status`.
  *
  * Thread: "ros2-graph"; open: before it runs.
  */
@@ -11,7 +11,7 @@
 #include "ros2.h"
 
 #define CLOCK       "rt/clock"
-#define NAME_DUR_NS INT64_C(1000000000) /* how long the graph has to say whose a publisher is */
+#define NAME_DUR_NS INT64_C(1000000000) /* how long to wait for the graph to name a publisher's node */
 #define REPORT_TEXT 220
 #define REPORT_ODD  "and more"
 
@@ -94,7 +94,7 @@ static void log_publisher(struct sim_bridge *b, struct ros2_clock_publisher *r)
 			 who);
 }
 
-/* All of them, a line each, as far as there is room. */
+/* Reports all publishers to simd, one per line, as far as they fit. */
 static void report(struct sim_bridge *b)
 {
 	char text[REPORT_TEXT + sizeof(REPORT_ODD)] = "", who[ROS2_WHO_MAX];

@@ -20,7 +20,7 @@
 #include <dds/ddsi/q_thread.h>
 
 #define KNOWN_VERSION "0.10.2"
-#define KNOWN_LIBRARY "libddsc.so.0debian" /* what Debian alone calls it */
+#define KNOWN_LIBRARY "libddsc.so.0debian" /* name that Debian alone gives the library */
 #define KNOWN_FILE    "libddsc.so." KNOWN_VERSION
 
 static const char *name_of(const char *path)
@@ -30,7 +30,7 @@ static const char *name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Whether a library of this path is the one that the structures are known of. */
+/* Whether this path is that of the library whose structures are known. */
 static bool is_known(const char *path)
 {
 	char *real = realpath(path, NULL);
@@ -62,7 +62,9 @@ static bool is_reader(const struct ddsi_domaingv *gv, const struct ddsi_tran_con
 	       c->m_read_fn && c->m_read_fn == gv->xmit_conns[0]->m_read_fn;
 }
 
-/* Another layout would not look like this; nothing is read that the library's own size does not cover. */
+/*
+ * Checks values that would differ in another layout. The structures read lie within what the library's own size covers.
+ */
 static int check_layout(const struct ddsi_domaingv *gv, char *why, size_t size)
 {
 	unsigned n = 0;
@@ -109,7 +111,7 @@ int cyclone_inside_domain(const struct ddsi_sertype *type, struct ddsi_domaingv 
 	return r;
 }
 
-/* A thread's last domain is the one that it has called Cyclone for. */
+/* Finds the domain through the thread's state: Cyclone stores there the domain of the thread's last call. */
 static int domain_here(uint32_t id, struct ddsi_domaingv **ret, char *why, size_t size)
 {
 	struct ddsi_domaingv *gv;
@@ -136,7 +138,7 @@ int cyclone_inside_reach_networks(uint32_t id, char *why, size_t size)
 		return r;
 	if (gv->n_interfaces != 1 || !gv->interfaces[0].loopback)
 		return -EADDRNOTAVAIL;
-	gv->interfaces[0].loopback = 0; /* it asks this of an interface alone, never of an address */
+	gv->interfaces[0].loopback = 0; /* Cyclone looks at this flag of the interface, never at the address */
 	return 0;
 }
 
@@ -160,7 +162,7 @@ bool cyclone_inside_secured(struct ddsi_domaingv *gv, const dds_guid_t *particip
 	for (unsigned i = 0; i < 3; i++)
 		guid.prefix.u[i] = ntohl(word[i]);
 	guid.entityid.u = ntohl(word[3]);
-	thread_state_awake(thread, gv); /* what is found remains until it sleeps */
+	thread_state_awake(thread, gv); /* what is looked up stays valid until the thread sleeps */
 	p = entidx_lookup_proxy_participant_guid(gv->entity_index, &guid);
 	secured = p && p->plist && p->plist->present & PP_IDENTITY_TOKEN;
 	thread_state_asleep(thread);

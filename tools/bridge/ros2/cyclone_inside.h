@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cyclone's private structures, which are those of Debian's build of 0.10.2. With any other nothing is touched, and why says so.
- * Only this and rtps_identity.c see them. Thread: where none is named, that of create(), and rtps_identity_open()'s.
+ * Access to Cyclone's private structures, as they are in Debian's build of 0.10.2. With any other build the functions
+ * touch nothing, and why gives the reason. Only cyclone_inside.c and rtps_identity.c see these structures. Thread,
+ * unless stated otherwise: the one that calls create() or rtps_identity_open().
  */
 #ifndef CYCLONE_INSIDE_H
 #define CYCLONE_INSIDE_H
@@ -15,22 +16,26 @@
 struct ddsi_domaingv;
 struct ddsi_sertype;
 
-/* Whether the library in use is that build. 0, or -ENOTSUP with a sentence in why. */
+/* Whether the Cyclone library in use is that build. 0, or -ENOTSUP with the reason in why. */
 int cyclone_inside_known(char *why, size_t size);
 
-/* The domain of a type whose topic has been created. 0, or -ENOTSUP with a sentence in why. */
+/* Returns the domain of a type whose topic has been created. 0, or -ENOTSUP with the reason in why. */
 int cyclone_inside_domain(const struct ddsi_sertype *type, struct ddsi_domaingv **ret, char *why, size_t size);
 
 /*
- * Cyclone sends nothing to a node that announces a network's address while it uses loopback alone. The domain that this thread has
- * just created does from here on, over loopback, where the addresses of this machine are reached too. Before its first participant.
- * -EADDRNOTAVAIL: it uses another interface; -ENOTSUP with a sentence in why.
+ * Cyclone sends nothing to a node that announces a network address while Cyclone itself uses loopback alone. This call
+ * makes the domain that this thread has just created send to such nodes, over loopback, which reaches all addresses of
+ * this machine. Call it before the domain's first participant is created. -EADDRNOTAVAIL: the domain uses another
+ * interface; -ENOTSUP with the reason in why.
  */
 int cyclone_inside_reach_networks(uint32_t id, char *why, size_t size);
 
-/* The domain that this thread has called Cyclone for last, if it is that one; lives as long as it. NULL: it is not known. */
+/*
+ * Returns the domain of the thread's last call of Cyclone, if it has this id; valid as long as the domain. NULL:
+ * unknown.
+ */
 struct ddsi_domaingv *cyclone_inside_here(uint32_t id);
-/* Whether a participant of somebody else has DDS Security, and so an identity to be checked. Thread: any. */
+/* Whether a remote participant has DDS Security, that is, an identity to be checked. Thread: any. */
 bool cyclone_inside_secured(struct ddsi_domaingv *gv, const dds_guid_t *participant);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where the bridge takes part: the domain, discovery and network settings that rmw_cyclonedds derives from the same
- * environment, with the settings that large messages need, and CYCLONEDDS_URI last, so that it wins.
+ * environment, plus settings for large messages. CYCLONEDDS_URI comes last, so that it wins.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -19,8 +19,9 @@
 #define DOMAIN_MAX 232
 
 /*
- * When Cyclone finds a node it greets it, after a delay, and is ready for what that node says only once it has. Fast DDS speaks at
- * once, and again only a second later. So the greeting comes after at most 80 ms; how long exactly follows from the node's GUID.
+ * When Cyclone discovers a node, it answers the announcement after a delay, and only then accepts what that node sends.
+ * Fast DDS sends at once, and repeats that only a second later. So the delay is at most 80 ms; the exact value follows
+ * from the node's GUID.
  */
 #define WELCOME "<SPDPResponseMaxDelay>80ms</SPDPResponseMaxDelay>"
 
@@ -57,7 +58,7 @@ static bool env_is(const char *name, const char *value)
 	return v && strcmp(v, value) == 0;
 }
 
-/* As rmw does: an unknown word is logged and ignored. */
+/* Logs and ignores an unknown word, as rmw does. */
 static void check_range(struct sim_bridge *b)
 {
 	static const char *const ranges[] = { "", "OFF", "LOCALHOST", "SUBNET", "SYSTEM_DEFAULT" };
@@ -73,7 +74,7 @@ static void check_range(struct sim_bridge *b)
 			range);
 }
 
-/* As rcl reads it: ROS_LOCALHOST_ONLY=1 wins over the range, and the range over its 0. */
+/* Order of rcl: ROS_LOCALHOST_ONLY=1 wins over the range, and the range wins over ROS_LOCALHOST_ONLY=0. */
 static bool env_is_local(void)
 {
 	static const char range[] = "ROS_AUTOMATIC_DISCOVERY_RANGE";
@@ -83,7 +84,10 @@ static bool env_is_local(void)
 	return !env_is("ROS_LOCALHOST_ONLY", "0") && !env_is(range, "SUBNET") && !env_is(range, "SYSTEM_DEFAULT");
 }
 
-/* This machine only, unless the rig or the environment asks for the network; of "true" loopback alone is used. */
+/*
+ * Only this machine takes part, unless the rig or the environment asks for the network. With "true" only loopback is
+ * used.
+ */
 static int read_localhost(struct sim_bridge *b)
 {
 	static const char *const words[] = { "false", "true", "auto", NULL };
@@ -97,7 +101,9 @@ static int read_localhost(struct sim_bridge *b)
 	return 0;
 }
 
-/* ROS_STATIC_PEERS: addresses with ';' between them. What could break out of the XML is left out. */
+/*
+ * Adds ROS_STATIC_PEERS, addresses separated by ';'. Addresses with characters that could break the XML are left out.
+ */
 static void put_peers(struct sim_bridge *b, FILE *f)
 {
 	const char *at = getenv("ROS_STATIC_PEERS");
@@ -119,8 +125,8 @@ static void put_peers(struct sim_bridge *b, FILE *f)
 }
 
 /*
- * A node's writer multicasts as soon as readers of two processes have joined the same group, and then on its network too. So the
- * readers of this process have a group of their own, at random.
+ * A node's writer uses multicast, on its network too, once readers of two processes have joined the same group. So the
+ * readers of this process get a group of their own, chosen at random.
  */
 static void put_group(FILE *f)
 {
@@ -131,9 +137,10 @@ static void put_group(FILE *f)
 }
 
 /*
- * returns: free(). On loopback a peer of Humble is found by multicast, if lo has it, one of Jazzy by unicast, for which both
- * sides count their participants: we do both. A receive buffer of Cyclone's is used once from its first byte to its last, less
- * the 128 KiB of a packet, and then freed: with the usual 1 MiB a bridge grows for hours on discovery alone.
+ * Free *ret with free(). On loopback, peers of Humble are found by multicast if lo has it, those of Jazzy by unicast,
+ * for which both sides number their participants: we do both. Cyclone uses a receive buffer once from its first byte to
+ * its last, less the 128 KiB of a packet, and then frees it: with the default 1 MiB a bridge grows for hours from
+ * discovery alone.
  */
 static int write_xml(struct sim_bridge *b, long lease_ms, char **ret)
 {
@@ -170,7 +177,7 @@ static int write_xml(struct sim_bridge *b, long lease_ms, char **ret)
 	return fclose(f) == 0 ? 0 : -ENOMEM;
 }
 
-/* The name or the address of a network interface; it becomes part of Cyclone's XML. */
+/* Checks the name or address of a network interface, which becomes part of Cyclone's XML. */
 static int check_interface(struct sim_bridge *b)
 {
 	const char *s = bridge_option(b->host, "interface");
@@ -190,7 +197,7 @@ static int check_interface(struct sim_bridge *b)
 	return -EINVAL;
 }
 
-/* Cyclone says "error" where none of its interfaces is there. */
+/* Whether an interface that could be used is up. If not, Cyclone's own message is only "error". */
 static bool has_interface(const struct sim_bridge *b)
 {
 	const char *wanted = bridge_option(b->host, "interface");
@@ -248,8 +255,9 @@ static void check_cyclone(struct sim_bridge *b)
 }
 
 /*
- * A node without settings is on one network interface, and hears what is multicast on lo as well; what it multicasts comes to us as
- * the kernel's copy, and what it sends to 127.0.0.1 over lo. So we announce 127.0.0.1 alone, whatever interfaces there are, come or go.
+ * A node without settings uses one network interface, and also receives multicast on lo. We receive its multicasts as
+ * the kernel's copies, and what it sends to 127.0.0.1 over lo. So we announce only 127.0.0.1, and interfaces may appear
+ * and disappear.
  */
 static int open_to_machine(struct sim_bridge *b, uint32_t id, const struct sockets *before)
 {
@@ -258,7 +266,7 @@ static int open_to_machine(struct sim_bridge *b, uint32_t id, const struct socke
 
 	if (r == 0)
 		r = cyclone_inside_reach_networks(id, why, sizeof(why));
-	if (r == -EADDRNOTAVAIL) /* CYCLONEDDS_URI has other interfaces, and wins */
+	if (r == -EADDRNOTAVAIL) /* CYCLONEDDS_URI names other interfaces, and wins */
 		b->machine = false;
 	else if (r < 0)
 		keep_to_loopback(b, *why ? why : strerror(-r));
@@ -279,7 +287,7 @@ static int create_domain(struct sim_bridge *b, uint32_t id, long lease_ms)
 	return b->domain < 0 ? say_no_domain(b, id, b->domain) : 0;
 }
 
-/* Where it cannot be all of this machine, it is as without that. */
+/* Opens the domain for all of this machine; if that fails, opens it again without that. */
 static int open_domain(struct sim_bridge *b, uint32_t id, long lease_ms, const struct sockets *before)
 {
 	int r = create_domain(b, id, lease_ms);
@@ -300,7 +308,10 @@ static int say_open(const struct sim_bridge *b, int r)
 	return r;
 }
 
-/* The participant may have sockets of its own (ManySocketsMode). Where a network is allowed, who reaches us there is logged alone. */
+/*
+ * Closes our sockets to other machines. The participant may have sockets of its own (ManySocketsMode). Where a network
+ * is allowed, this only logs who can reach us.
+ */
 static int close_to_others(struct sim_bridge *b, const struct sockets *before)
 {
 	int r = b->machine ? sockets_keep_to_machine(before) : sockets_narrow(b->host, before, NULL, 0);

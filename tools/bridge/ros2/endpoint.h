@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Readers and writers of our topics. Thread: each thing by one at a time. */
+/* Readers and writers of our topics. Thread: any, but only one at a time for each endpoint. */
 #ifndef ENDPOINT_H
 #define ENDPOINT_H
 
@@ -9,21 +9,21 @@
 struct ros_type;
 
 struct endpoint {
-	const char *name; /* as DDS has it, "rt/clock" */
+	const char *name; /* DDS name, such as "rt/clock" */
 	const struct ros_type *type;
 	dds_qos_t *qos;           /* takes; NULL: no memory */
 	dds_listener_t *listener; /* takes; NULL: none */
 	bool reads;               /* a reader, else a writer */
-	bool keeps_origin;        /* sertype_keep_origin() */
-	size_t taken_max;         /* sertype_take_at_most(); 0: not called */
-	dds_entity_t topic;       /* of that name, 0: it is created, and the caller's */
+	bool keeps_origin;        /* whether to call sertype_keep_origin() */
+	size_t taken_max;         /* for sertype_take_at_most(); 0: not called */
+	dds_entity_t topic;       /* topic of that name; 0: endpoint_create() creates it, and the caller deletes it */
 	struct ddsi_sertype *sertype;
 };
 
 /* Returns the reader or writer, or a negative DDS code. */
 dds_entity_t endpoint_create(dds_entity_t participant, struct endpoint *e);
 
-struct endpoint_sample { /* borrows; bytes: the CDR, its header included, of length 0: it was too large */
+struct endpoint_sample { /* borrows; bytes: the CDR with its header; len 0: the message was too large */
 	const struct ddsi_serdata *data;
 	const void *bytes;
 	size_t len;
@@ -31,7 +31,7 @@ struct endpoint_sample { /* borrows; bytes: the CDR, its header included, of len
 };
 typedef void endpoint_sample_fn(void *arg, const struct endpoint_sample *s);
 
-/* Take all that a reader has. */
+/* Takes all samples of the reader. */
 void endpoint_take(dds_entity_t reader, endpoint_sample_fn *fn, void *arg);
 
 #endif

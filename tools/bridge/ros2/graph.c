@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ros_discovery_info: which endpoints belong to our node. Each sample is the whole state; it follows an endpoint that is
- * created and precedes one that is deleted. Up to Humble an identity has 24 bytes, from Iron on 16, under one type name, and a
- * reader of Humble's form fails on the other, for all nodes that it asks for. So nothing is sent until somebody else's form
- * has been seen, or nobody's for a while; then we write as they do.
+ * ros_discovery_info: which endpoints belong to our nodes. Each sample holds the whole state; it is sent after an
+ * endpoint is created and before one is deleted. A GID has 24 bytes up to Humble and 16 from Iron on, under the same
+ * type name, and when a Humble node reads the other format, its graph queries fail for all nodes. So we send nothing
+ * until another participant's format has been seen, or none has appeared for a while; then we write the format that the
+ * others use.
  *
- * Thread: "ros2-graph" reads and decides, and looks for other clocks (clock_publishers.c); all may publish, under the bridge's lock.
+ * Thread: "ros2-graph" reads and decides, and looks for other publishers of /clock (clock_publishers.c); any thread may
+ * publish, under the bridge's lock.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +19,7 @@
 
 #define GRAPH_TYPE  "rmw_dds_common/ParticipantEntitiesInfo"
 #define GRAPH_TOPIC "ros_discovery_info"
-#define KEPT        512 /* samples that may wait for us */
+#define KEPT        512 /* samples from others that may be queued */
 
 /* ---- our sample ---- */
 
@@ -54,7 +56,9 @@ static void put_writers(struct sim_bridge *b, struct sim_enc *e, struct ros2_ser
 		put_gid(b, e, ros2_service_writer(services[i]));
 }
 
-/* A node of simd that has parameters, and nothing else here: its channels are topics of ours. */
+/*
+ * Writes a simd node that has parameters. It has only the parameter services: its channels are topics of our own node.
+ */
 static void put_param_node(struct sim_bridge *b, struct sim_enc *e, const struct ros2_param_node *n)
 {
 	sim_enc_text(e, "node_namespace", n->node_namespace);
@@ -127,7 +131,7 @@ static struct ros2_peer *peer_of(struct ros2_graph *g, dds_instance_handle_t wri
 	return &g->thr.peers[g->thr.n_peers++];
 }
 
-/* Two bridges would hold each other to a form that nobody else has any more. */
+/* Bridges are ignored: two of them would hold each other to a format that no other participant uses any more. */
 static bool is_bridge(struct sim_bridge *b, dds_instance_handle_t writer)
 {
 	dds_builtintopic_endpoint_t *e = dds_get_matched_publication_data(b->graph.reader, writer);
@@ -208,13 +212,13 @@ static void print_who(const struct ros2_peer *h, char ret[ROS2_WHO_MAX])
 	snprintf(ret, ROS2_WHO_MAX, "%s (%s)", h->info.node[0] ? h->info.node : "a participant", gid);
 }
 
-/* 0: nothing is written yet. */
+/* Returns the format to write; 0: nothing is written yet. */
 static unsigned choose(const struct ros2_graph *g, bool waited)
 {
 	bool humble = one_of(g, GRAPH_GID_HUMBLE) != NULL, iron = one_of(g, GRAPH_GID_IRON) != NULL;
 
 	if (humble && iron)
-		return g->form ? g->form : GRAPH_GID_HUMBLE; /* those of Iron miss our node, those of Humble nothing */
+		return g->form ? g->form : GRAPH_GID_HUMBLE; /* nodes of Iron miss our node, those of Humble nothing */
 	if (humble || iron)
 		return humble ? GRAPH_GID_HUMBLE : GRAPH_GID_IRON;
 	return g->form || waited ? g->deflt : 0;
@@ -243,7 +247,7 @@ static void log_form(struct sim_bridge *b, unsigned form)
 		log_info(b, "the graph is written in %s, as %s does", name_of(form), who);
 }
 
-/* Once for each time that there are both. */
+/* Logs once, each time both formats appear together. */
 static void log_mixed(struct sim_bridge *b)
 {
 	struct ros2_graph *g = &b->graph;
@@ -323,7 +327,7 @@ static dds_entity_t create_endpoint(struct sim_bridge *b, bool reads)
 	return endpoint_create(b->participant, &e);
 }
 
-/* The participant owns all of it. */
+/* The participant owns all of these entities. */
 static int create_entities(struct sim_bridge *b)
 {
 	struct ros2_graph *g = &b->graph;

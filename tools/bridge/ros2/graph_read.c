@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See graph_read.h. The two forms have one name and no mark: a sample is of that one in which it ends where it should. */
+/*
+ * See graph_read.h. The two formats share one type name and have no marker: a sample has the format whose layout ends
+ * exactly at the sample's end.
+ */
 #include "graph_read.h"
 
 #include <errno.h>
@@ -8,7 +11,7 @@
 
 #include "cdr_reader.h"
 
-#define NAME_MAX_ 256u /* of a node or a namespace, as rmw_dds_common has it */
+#define NAME_MAX_ 256u /* maximum for a node name or a namespace in rmw_dds_common */
 
 static void skip_gids(struct sim_dec *d, unsigned gid_size)
 {
@@ -39,7 +42,7 @@ static int read_as(unsigned gid_size, const void *cdr, size_t len, struct graph_
 	gid = d.dec.ops->array(&d.dec, "gid", SIM_KIND_UINT8, gid_size, &n);
 	if (gid)
 		memcpy(s.participant, gid, sizeof(s.participant));
-	n = sim_dec_list(&d.dec, "nodes", 16); /* two strings and two lists, all empty */
+	n = sim_dec_list(&d.dec, "nodes", 16); /* size of two empty strings and two empty lists */
 	for (uint32_t i = 0; i < n && !d.dec.err; i++) {
 		const char *ns = sim_dec_string(&d.dec, "node_namespace", NAME_MAX_, &ns_len);
 		const char *name = sim_dec_string(&d.dec, "node_name", NAME_MAX_, &name_len);
@@ -61,7 +64,7 @@ int graph_read(const void *cdr, size_t len, struct graph_info *ret)
 	bool is_humble = read_as(GRAPH_GID_HUMBLE, cdr, len, &humble) == 0;
 	bool is_iron = read_as(GRAPH_GID_IRON, cdr, len, &iron) == 0;
 
-	if (is_humble == is_iron) /* neither, or a coincidence that tells nothing */
+	if (is_humble == is_iron) /* neither format, or both fit by chance */
 		return -EBADMSG;
 	*ret = is_humble ? humble : iron;
 	return 0;

@@ -12,12 +12,12 @@
 
 struct ros2_halves {
 	const struct ros_type *request, *response;
-	struct ros_text *made[2]; /* where they had to be made */
+	struct ros_text *made[2]; /* types that had to be created; NULL: none */
 };
 
 /*
- * As ROS defines them, or with our fields under the name that the service has. 0; -EINVAL, -ENOTSUP with a sentence, -ENOMEM: finish() also
- * then.
+ * Finds the request and response types: as ROS defines them, else with our fields under the service's name. 0; -EINVAL
+ * or -ENOTSUP with the reason in why; -ENOMEM. Call finish() in any case.
  */
 int ros2_halves_find(const struct sim_service_type *type, struct ros2_halves *ret, char *why, size_t why_size);
 void ros2_halves_finish(struct ros2_halves *h);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Topics that come in. The option "subscribe" is a JSON object, ROS topic to channel: {"/control/command/gear_cmd":
- * {"type":"autoware_vehicle_msgs/msg/GearCommand","channel":"gear"}}. Only channels that the rig lists may be written: the host
- * checks that, and notifies us when somebody listens; only then there is a reader. Thread: the host's main thread; messages on
- * Cyclone's receive thread, one at a time for a reader.
+ * {"type":"autoware_vehicle_msgs/msg/GearCommand","channel":"gear"}}. Only channels that the rig lists may be written: the host checks that. A reader exists only while the channel has a subscriber, of which the host notifies us. Thread: the host's main thread; messages on Cyclone's receive thread, one at a time for each reader.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +16,7 @@ struct taking {
 	dds_entity_t reader;
 };
 
-/* Of its type's name another definition, by its hash: DDS knows only the name. */
+/* Whether the publisher's type has the same name but another hash, so another definition: DDS compares only names. */
 static bool is_other(struct ros2_inbound *in, const dds_builtintopic_endpoint_t *e)
 {
 	const struct ros_type *t = in->in.conversion.type;
@@ -34,7 +32,7 @@ static bool is_other(struct ros2_inbound *in, const dds_builtintopic_endpoint_t 
 	return true;
 }
 
-/* Of a topic whose type its first publisher has said: whether this one says another. */
+/* For a topic whose type came from its first publisher: whether this publisher has another definition. */
 static bool says_other(const struct taking *t, dds_instance_handle_t writer)
 {
 	struct ros2_inbound *in = t->in;
@@ -61,7 +59,7 @@ static void take_in(void *arg, const struct endpoint_sample *s)
 	struct sim_bridge *b = in->bridge;
 
 	if (atomic_load(&b->status) != SIM_BRIDGE_CONNECTED)
-		return; /* disconnected there is no far side, although DDS goes on */
+		return; /* DDS continues while the bridge is disconnected, but nothing may come in */
 	if (in->open && says_other(t, s->info->publication_handle))
 		return;
 	if (s->len)
@@ -129,10 +127,10 @@ static void listen_end(struct sim_bridge *b, struct ros2_inbound *in)
 	pthread_mutex_lock(&b->lock);
 	in->reader = 0;
 	if (reader > 0)
-		ros2_graph_publish(b); /* out of the graph first */
+		ros2_graph_publish(b); /* remove it from the graph first */
 	pthread_mutex_unlock(&b->lock);
 	if (reader > 0)
-		dds_delete(reader); /* waits for a callback that runs */
+		dds_delete(reader); /* waits for a running callback */
 	if (in->topic > 0)
 		dds_delete(in->topic);
 	in->topic = 0;
@@ -159,7 +157,8 @@ void ros2_inbound_learnt(struct sim_bridge *b, struct ros2_inbound *in)
 {
 	topic_in_offer(&in->in);
 	pthread_mutex_lock(&b->listening);
-	if (in->wanted) /* of another topic of its channel */
+	/* another topic of the channel may have been offered before, so subscribers may exist already */
+	if (in->wanted)
 		listen_begin(b, in);
 	pthread_mutex_unlock(&b->listening);
 }
@@ -167,7 +166,7 @@ void ros2_inbound_learnt(struct sim_bridge *b, struct ros2_inbound *in)
 static int subscribe(void *bridge, const char *topic, const struct topic_options *w, struct topic_in **ret, char *why,
 		     size_t why_size)
 {
-	/* as AWSIM asks and Autoware offers: the newest command only, also one that was sent before */
+	/* as AWSIM asks and Autoware offers: the newest command only, even if it was sent before */
 	static const struct ros2_qos deflt = { .reliable = true, .transient_local = true, .depth = 1 };
 	struct sim_bridge *b = bridge;
 	struct ros2_inbound *in = &b->inbound[b->n_inbound++];

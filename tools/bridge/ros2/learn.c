@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See learn.h. A definition is taken only where its hash is the publisher's, whoever it comes from: the hash is made again of what was read
- * (topic_in_learn()). Of several nodes in the publisher's process each has a service that knows its own types: they are asked one by one.
+ * See learn.h. A definition is taken only if its hash is the publisher's, whatever its origin: topic_in_learn()
+ * computes the hash again from what was read. A publisher's process may have several nodes, each with a service that
+ * knows only its own types, so they are asked one by one.
  */
 #include "learn.h"
 
@@ -18,8 +19,8 @@
 
 #define SERVICE       "/get_type_description"
 #define ANSWER_DUR_NS INT64_C(5000000000)
-#define PAUSE_DUR_NS  INT64_C(10000000000) /* before all are asked again */
-#define FIND_DUR_NS   INT64_C(500000000)   /* a service that was not there is looked for again */
+#define PAUSE_DUR_NS  INT64_C(10000000000) /* before all services are asked again */
+#define FIND_DUR_NS   INT64_C(500000000)   /* before looking again for a service that was missing */
 #define POLL_DUR_NS   INT64_C(20000000)
 #define REPLY_MAX     (4u << 20)
 #define ENTITIES      4u
@@ -31,7 +32,7 @@ static bool is_word(const char *s, size_t len)
 	return len && strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") >= len;
 }
 
-/* "pkg/Name" of "pkg::msg::dds_::Name_"; "": another one. */
+/* "pkg/Name" of "pkg::msg::dds_::Name_"; "": not of that form. */
 static void read_type(const char *dds, char ret[ROS_GENERIC_NAME_MAX])
 {
 	static const char message[] = "::msg::dds_::";
@@ -76,7 +77,7 @@ void ros2_learn_add(struct sim_bridge *b, const dds_builtintopic_endpoint_t *e, 
 	ros2_qos_user_data(e->qos, "typehash=", w->hash, sizeof(w->hash));
 }
 
-/* What a topic cannot be learnt for, once each. */
+/* Records why the topic's type cannot be learnt from this publisher, and logs each new reason. */
 __attribute__((format(printf, 3, 4))) static void in_vain(struct sim_bridge *b, struct learn_writer *w,
 							  const char *format, ...)
 {
@@ -117,7 +118,7 @@ void ros2_learn_drop(struct sim_bridge *b, dds_instance_handle_t instance)
 	*w = l->one[--l->n];
 }
 
-/* The node of a topic "rq/node/get_type_descriptionRequest". */
+/* Extracts the node from a topic "rq/node/get_type_descriptionRequest". */
 static bool node_of(const char *topic, char ret[LEARN_NODE_MAX])
 {
 	static const char tail[] = SERVICE "Request";
@@ -130,7 +131,7 @@ static bool node_of(const char *topic, char ret[LEARN_NODE_MAX])
 	return true;
 }
 
-/* The i-th service of that participant; ret_with_id: its requests begin with an identity, as rmw_cyclonedds has them. */
+/* Finds the participant's i-th service. ret_with_id: its requests begin with an identity, as with rmw_cyclonedds. */
 static bool find_service(struct sim_bridge *b, const dds_guid_t *participant, unsigned i, char ret_node[LEARN_NODE_MAX],
 			 bool *ret_with_id)
 {
@@ -192,7 +193,7 @@ static void begin_question(struct sim_bridge *b, struct learn_writer *w, const c
 		q->due = 0;
 }
 
-/* Both ends know theirs: what is sent now arrives, and so does its answer. */
+/* Whether request and reply endpoints are matched, so that a request and its reply will arrive. */
 static bool is_matched(const struct learn_question *q)
 {
 	dds_publication_matched_status_t p;
@@ -252,14 +253,17 @@ static void take_reply(void *arg, const struct endpoint_sample *s)
 		return;
 	if (r == 0 && *d.why)
 		snprintf(why, sizeof(why), "%s", d.why);
-	q->due = 0; /* it is answered */
+	q->due = 0; /* answered */
 	if (!(d.sources && learn_by(b, w, w->hash, d.sources, why)) &&
 	    !(d.fields && learn_by(b, w, w->hash, d.fields, why)))
 		in_vain(b, w, "node %.100s: %s", q->node, why);
 	type_description_finish(&d);
 }
 
-/* What is sent to nobody is asked of the next one, and so is what has no answer. */
+/*
+ * Sends the request once the service is matched, and reads its reply. A service that does not match or does not reply
+ * in time is given up, and the next one is asked.
+ */
 static void go_on_asking(struct sim_bridge *b)
 {
 	struct learn_question *q = &b->learn.question;
@@ -277,7 +281,7 @@ static void go_on_asking(struct sim_bridge *b)
 		end_question(q);
 }
 
-/* The next of its nodes, after all of them a pause. */
+/* Asks the next service of the publisher's participant; after the last one, pauses. */
 static void ask_next(struct sim_bridge *b, struct learn_writer *w)
 {
 	char node[LEARN_NODE_MAX];
@@ -297,12 +301,12 @@ static void ask_next(struct sim_bridge *b, struct learn_writer *w)
 	w->server = 0;
 }
 
-/* By what stands here. Without a hash, as of Humble, its name must do. */
+/* Looks among the local definitions. If the publisher announces no hash, as with Humble, the name must do. */
 static bool learn_here(struct sim_bridge *b, struct learn_writer *w)
 {
 	const struct ros_type *t;
 	struct ros_text *made;
-	char hash[LEARN_HASH_MAX], why[LEARN_WHY_MAX]; /* its node may know more */
+	char hash[LEARN_HASH_MAX], why[LEARN_WHY_MAX]; /* not reported: the publisher's node may have the definition */
 	int r = -ENOENT;
 
 	w->looked = true;
@@ -316,7 +320,7 @@ static bool learn_here(struct sim_bridge *b, struct learn_writer *w)
 
 /* ---- topics ---- */
 
-/* A publisher on the topic; ret_other: one that sends something else, NULL: none. */
+/* Returns the first publisher on the topic. ret_other: one with another type or hash; NULL: none. */
 static struct learn_writer *publisher_of(struct learn *l, unsigned topic, const struct learn_writer **ret_other)
 {
 	struct learn_writer *first = NULL;
@@ -335,7 +339,7 @@ static struct learn_writer *publisher_of(struct learn *l, unsigned topic, const 
 	return first;
 }
 
-/* Nothing more can be done than to say so; true: it was said. */
+/* Whether nothing can be learnt from this publisher; then the reason has been recorded. */
 static bool is_in_vain(struct sim_bridge *b, struct learn_writer *w, const struct learn_writer *other)
 {
 	const struct ros2_inbound *in = &b->inbound[w->topic];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is there and does not take part, for the log and for the sentence of the bridge's status: publishers of another type on a
- * topic that is read, a service that is served as another type than it is called, another domain that this machine uses while nobody is in ours, DDS Security, two distributions in one graph,
- * and participants on a network where we are on loopback alone (unheard.c). Behind "; but " the sentence says what, so that `simctl
- * doctor` warns of it.
+ * What exists but cannot take part, for the log and for the sentence of the bridge's status: publishers of another type
+ * on a topic that is read, a service that is served with another type than it is called with, another domain in use on
+ * this machine while ours has no other participant, DDS Security, two distributions in one graph, and participants on a
+ * network while we use loopback alone (unheard.c). The sentence names it after "; but ", for which `simctl doctor`
+ * warns.
  *
  * Thread: "ros2-graph", and the host's for ros2_report_status().
  */
@@ -14,19 +15,18 @@
 #include "ros2.h"
 #include "ros/ros_type.h"
 
-#define PORTS_FROM \
-	7400 /* RTPS: this, and 250 of each domain: by multicast, then ten further the first participant's own */
+#define PORTS_FROM   7400 /* RTPS: domain N begins at 7400 + 250 N with multicast; +10: its first participant's unicast */
 #define PORTS_EACH   250
 #define PORTS_OWN    10
-#define DOMAINS      102 /* the others' ports are those that the kernel gives to anybody */
-#define LINK_DOMAIN  86  /* of the link bridge, if nothing else is said: no nodes are there */
+#define DOMAINS      102 /* the ports of higher domains are ephemeral ports */
+#define LINK_DOMAIN  86  /* the link bridge's default domain, which has no ROS nodes */
 #define LOOK_DUR_NS  INT64_C(5000000000)
-#define PARTICIPANTS 256 /* that are looked at */
-#define MORE_MAX     32  /* characters of "; but ", and of how many more there are */
+#define PARTICIPANTS 256 /* the most that are looked at */
+#define MORE_MAX     32  /* characters of "; but ", and of the number of further ones */
 
 /* ---- publishers of another type ---- */
 
-/* "pkg::msg::dds_::Name_" as ROS has it, "pkg/msg/Name"; another name as it is. */
+/* Converts "pkg::msg::dds_::Name_" to ROS' "pkg/msg/Name"; copies any other name unchanged. */
 static void print_type(const char *dds, char *out, size_t size)
 {
 	char package[128], kind[8], name[128];
@@ -40,11 +40,11 @@ static void print_type(const char *dds, char *out, size_t size)
 		snprintf(out, size, "%s", dds);
 }
 
-/* What is expected of a topic; name NULL: nothing. */
+/* The type that is expected on a topic; name NULL: the topic is not ours. */
 struct expected {
 	const char *name;
 	bool service;
-	char dds[160]; /* its type */
+	char dds[160]; /* DDS name of the type */
 };
 
 static bool is_reply(const char *topic, const char *service)
@@ -78,7 +78,7 @@ static struct expected find_expected(const struct sim_bridge *b, const char *top
 	return r;
 }
 
-/* As print_type(), of a reply's the service. */
+/* Like print_type(); for a service's reply type, prints the service type. */
 static void print_expected(const struct expected *x, const char *dds, char *out, size_t size)
 {
 	static const char half[] = "_Response";
@@ -143,7 +143,10 @@ void ros2_missed_drop(struct sim_bridge *b, dds_instance_handle_t instance)
 		}
 }
 
-/* There were more than there was room for, and now there is: of those that are there each is new to a reader that is. */
+/*
+ * Called when earlier publications did not fit and there is room now. A new reader gets all existing publications
+ * again.
+ */
 static void look_for_more(struct sim_bridge *b)
 {
 	dds_entity_t reader = dds_create_reader(b->participant, DDS_BUILTIN_TOPIC_DCPSPUBLICATION, NULL, NULL);
@@ -163,7 +166,7 @@ static void look_for_more(struct sim_bridge *b)
 
 /* ---- other domains ---- */
 
-/* Of who has a socket at that port; -1: it is no node's. */
+/* Returns the domain whose nodes use that port; -1: not a port of DDS. */
 static int domain_at(unsigned port)
 {
 	unsigned of = port - PORTS_FROM;
@@ -173,7 +176,7 @@ static int domain_at(unsigned port)
 	return of / PORTS_EACH < DOMAINS ? (int)(of / PORTS_EACH) : -1;
 }
 
-/* The lowest other one in use on this machine; -1: none. */
+/* Returns the lowest other domain in use on this machine; -1: none. */
 static int other_domain(const struct sim_bridge *b)
 {
 	FILE *f = fopen("/proc/net/udp", "re");
@@ -220,8 +223,8 @@ static void log_secured(struct sim_bridge *b, const dds_guid_t *guid)
 }
 
 /*
- * A reader of its own: Cyclone lends as many samples as it has lent at once before, so all its reads are of one size. The first look
- * is not before those who are there can have been found.
+ * Uses a reader of its own: Cyclone keeps as many loaned samples as were once on loan together, so all reads of one
+ * reader have the same size. The first look waits until existing participants can have been discovered.
  */
 int ros2_missed_open(struct sim_bridge *b)
 {
@@ -230,7 +233,10 @@ int ros2_missed_open(struct sim_bridge *b)
 	return dds_errno(b->missed.participants);
 }
 
-/* Samples that were read stay in the reader, also of participants that are gone: PARTICIPANTS such samples would hide the rest. */
+/*
+ * Samples stay in the reader after they were read, even when their participant is gone: PARTICIPANTS of those would
+ * hide the rest.
+ */
 static void forget_those_who_left(const struct ros2_missed *m)
 {
 	void *sample[PARTICIPANTS] = { NULL };
@@ -281,7 +287,7 @@ static size_t print_scope(const struct sim_bridge *b, char *out, size_t size)
 					       : "on a network");
 }
 
-/* What is worst, and how many more there are. */
+/* Prints the most serious problem, and how many more there are. */
 static void print_all(const struct sim_bridge *b, char *out, size_t size)
 {
 	const struct ros2_missed *m = &b->missed;
@@ -311,7 +317,7 @@ static void print_all(const struct sim_bridge *b, char *out, size_t size)
 		sprintf(out + (n < size ? n : size - 1), ", and %u more", more);
 }
 
-/* Caller holds missed.lock. */
+/* Reports to the host. The caller holds missed.lock. */
 static void tell(struct sim_bridge *b, enum sim_bridge_status status, const char *text)
 {
 	atomic_store(&b->status, (int)status);

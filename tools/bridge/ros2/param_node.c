@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parameters of one node: requests of ROS, answered by asking the node's program (sim/ListParams, sim/SetParam), one after the other,
- * and /parameter_events. simd has no event for a parameter that changes: while somebody reads that topic, the node is asked each
- * second what it has, and so it is before and after each request.
+ * Parameters of one node: answers ROS requests by asking the node's program (sim/ListParams, sim/SetParam), one request
+ * at a time, and publishes /parameter_events. simd has no event for a changed parameter, so the program is asked for
+ * its parameters every second while that topic has a reader, before each request, and after those that set.
  *
- * Thread: "ros2-params", one for each node, so that a program that hangs holds up its own alone; what the host answers comes on the
- * host's. ros2_params::lock guards requests and what is asked; it is a leaf.
+ * Thread: "ros2-params", one for each node, so that a program that hangs delays only its own requests; the host's
+ * answers arrive on the host's thread. ros2_params::lock guards the request queue and struct question; it is a leaf.
  */
 #include "params.h"
 
@@ -21,7 +21,7 @@
 #include "enc_wire.h"
 
 #define LOOK_DUR_NS  INT64_C(1000000000)
-#define BUSY_DUR_NS  INT64_C(5000000000) /* for a program or a bridge that has too many calls open */
+#define BUSY_DUR_NS  INT64_C(5000000000) /* how long to retry while the program or the bridge has too many calls open */
 #define PAUSE_DUR_NS INT64_C(10000000)
 #define REQUEST_MAX  (512u * 1024)
 #define RESPONSE_MAX (4u << 20)
@@ -31,18 +31,19 @@
 
 struct question {
 	struct sim_bridge *bridge;
-	struct ros2_param_node *node; /* that waits; NULL: no more, and the answer frees it */
+	/* the node that waits; NULL: it no longer waits, and on_answer() frees the question */
+	struct ros2_param_node *node;
 	bool done;
 	int result;
 	char why[PARAM_WHY_MAX];
-	void *body; /* of the response */
+	void *body; /* response body */
 	size_t size;
 };
 
 static void on_answer(void *user, int result, const char *why, const void *response, size_t size)
 {
 	struct question *k = user;
-	struct sim_bridge *b = k->bridge; /* it outlives its questions: each is answered before it is disconnected */
+	struct sim_bridge *b = k->bridge; /* outlives its questions: all are answered before it is disconnected */
 	void *body = result == 0 ? malloc(size + 1) : NULL;
 	bool waits;
 
@@ -65,7 +66,7 @@ static void on_answer(void *user, int result, const char *why, const void *respo
 	free(k);
 }
 
-/* false: the node was removed meanwhile, and *k is the answer's. */
+/* false: the node is being removed, and on_answer() frees *k. */
 static bool wait_for_answer(struct ros2_param_node *n, struct question *k)
 {
 	struct sim_bridge *b = n->bridge;
@@ -119,7 +120,7 @@ static void timed_wait(struct ros2_param_node *n, int64_t due_mono_ns)
 	pthread_cond_timedwait(&n->changed, &n->bridge->params.lock, &t);
 }
 
-/* false: the node is to end. */
+/* false: the node's thread has to stop. */
 static bool pause_for(struct ros2_param_node *n, int64_t dur_ns)
 {
 	int64_t due_mono_ns = mono_now_ns() + dur_ns;
@@ -133,7 +134,7 @@ static bool pause_for(struct ros2_param_node *n, int64_t dur_ns)
 	return !stop;
 }
 
-/* 0: *ret is the response, free(). Else n->why has a sentence. */
+/* 0: *ret is the response; free() it. On failure n->why has the reason. */
 static int ask(struct ros2_param_node *n, const char *what, const struct sim_service_type *type, const void *request,
 	       size_t size, void **ret, size_t *ret_size)
 {
@@ -204,7 +205,7 @@ static void log_failed(struct ros2_param_node *n, int r)
 			 *n->why ? n->why : strerror(-r), (unsigned long long)count);
 }
 
-/* Looks what the node has now; what has changed since the last look is an event. */
+/* Fetches the node's parameters, and publishes an event with the changes since the last time. */
 static int refresh(struct ros2_param_node *n)
 {
 	struct param_table *now;
@@ -214,7 +215,7 @@ static int refresh(struct ros2_param_node *n)
 		return 0;
 	n->why[0] = '\0';
 	r = fetch(n, &now);
-	if (r == -ECANCELED || r == -EPIPE || r == -ENOENT || r == -ENOTCONN) /* it has gone, which is no fault */
+	if (r == -ECANCELED || r == -EPIPE || r == -ENOENT || r == -ENOTCONN) /* the node was removed: not a failure */
 		return r;
 	if (r < 0) {
 		log_failed(n, r);
@@ -244,7 +245,9 @@ static void set_why(char why[PARAM_WHY_MAX], const char *text)
 	snprintf(why, PARAM_WHY_MAX, "%s", *text ? text : "the node refuses it, and does not say why");
 }
 
-/* Whether it was set, or refused with why; a negative errno and why: the program did not answer. */
+/*
+ * 0: set if why is empty, else refused for that reason. Negative errno: the program did not answer; why has the reason.
+ */
 static int set(struct ros2_param_node *n, const void *request, size_t size, char why[PARAM_WHY_MAX])
 {
 	const struct sim_SetParamResponse *m;
@@ -279,7 +282,7 @@ static int set_one(struct ros2_param_node *n, const struct param_wish *w, char w
 	return 0;
 }
 
-/* One by one: each has its result. When the program does not answer, it is asked no more. */
+/* Sets one after the other; each has its own result. If the program does not answer, the rest is not tried. */
 static void set_each(struct ros2_param_node *n, const struct param_request *q, struct sim_enc *e)
 {
 	char why[PARAM_WHY_MAX] = "";
@@ -307,7 +310,7 @@ static void restore(struct ros2_param_node *n, const struct param_wish *w)
 		log_warn(n->bridge, "parameters of node %s: %s could not be set back: %s", n->full, p->name, why);
 }
 
-/* Whether all may be set, as far as that is known here. */
+/* Whether one of the values is certain to be refused. */
 static bool all_refused(struct ros2_param_node *n, const struct param_request *q, char why[PARAM_WHY_MAX])
 {
 	for (uint32_t i = 0; i < q->n; i++) {
@@ -322,7 +325,7 @@ static bool all_refused(struct ros2_param_node *n, const struct param_request *q
 	return false;
 }
 
-/* simd's nodes take one at a time: what was set is set back when a later one is refused. */
+/* simd's nodes set one parameter at a time, so when one is refused, those set before are restored. */
 static void set_all(struct ros2_param_node *n, const struct param_request *q, struct sim_enc *e)
 {
 	char why[PARAM_WHY_MAX] = "";
@@ -454,7 +457,7 @@ void ros2_params_take(struct ros2_request *q)
 	pthread_mutex_unlock(&n->bridge->params.lock);
 }
 
-/* With lock held. */
+/* The caller holds the lock. */
 static struct ros2_request *pop(struct ros2_param_node *n)
 {
 	struct ros2_request *q = n->first;
@@ -464,7 +467,7 @@ static struct ros2_request *pop(struct ros2_param_node *n)
 	return q;
 }
 
-/* With lock held: until a request comes, it is to end, or a look is due. */
+/* The caller holds the lock. Waits for a request, the stop flag, or the next time to fetch. */
 static void wait_for_work(struct ros2_param_node *n)
 {
 	if (*n->simd)
@@ -473,7 +476,7 @@ static void wait_for_work(struct ros2_param_node *n)
 		pthread_cond_wait(&n->changed, &n->bridge->params.lock);
 }
 
-/* Called and returns with lock held. */
+/* Handles one request, fetches, or waits. Called and returns with the lock held. */
 static void serve(struct ros2_param_node *n)
 {
 	struct ros2_request *q = pop(n);

@@ -10,8 +10,8 @@
 
 #include <sim/srv/ListParams.h>
 
-#define TEXT_MIN  4u  /* bytes of a string on the wire, at least */
-#define VALUE_MIN 42u /* of a ParameterValue */
+#define TEXT_MIN  4u  /* smallest size of a string on the wire */
+#define VALUE_MIN 42u /* smallest size of a ParameterValue */
 
 /* ---- what a node has ---- */
 
@@ -94,7 +94,7 @@ static struct param_text read_text(struct sim_dec *d, const char *name)
 	return t;
 }
 
-/* Of an array of so many: room for what one of them becomes. NULL: there is nothing to read; d->err has why. */
+/* Reads the length of an array and allocates its elements in memory. NULL: empty, or d->err is set. */
 static void *read_count(struct sim_dec *d, const char *name, size_t min, size_t each, uint32_t *ret_n)
 {
 	uint32_t n = sim_dec_list(d, name, min);
@@ -129,7 +129,7 @@ static void skip_texts(struct sim_dec *d, const char *name)
 	sim_dec_list_end(d);
 }
 
-/* A double may be anything here: the node says what it thinks of it. */
+/* Any double is accepted here, even NaN: the node decides. */
 static void read_value(struct sim_dec *d, struct param_value *v)
 {
 	sim_dec_begin(d, "value");
@@ -202,7 +202,7 @@ static const char *type_name(uint8_t type)
 	return type < sizeof(NAMES) / sizeof(NAMES[0]) ? NAMES[type] : "unknown type";
 }
 
-/* Bounds of an int come as doubles. */
+/* Converts the bounds of an int, which are doubles. */
 static int64_t whole(double d)
 {
 	if (!(d < 0x1p63))
@@ -395,7 +395,7 @@ static void write_named(enum param_call call, const struct param_request *q, con
 	sim_enc_list_end(e);
 }
 
-/* Of a name, from `from` on, that it is not deeper than was asked for. */
+/* Whether the name, from `from` on, is no deeper than requested. */
 static bool shallow(const char *from, uint64_t depth)
 {
 	uint64_t n = 0;
@@ -420,7 +420,7 @@ static bool is_listed(const char *name, const struct param_request *q)
 	return !q->n && shallow(name, q->depth);
 }
 
-/* Up to the last '.'; 0: it has none. */
+/* Length up to the last '.'; 0: no '.'. */
 static size_t prefix_len(const char *name)
 {
 	const char *dot = strrchr(name, '.');
@@ -519,7 +519,10 @@ static bool same_value(const struct param *a, const struct param *b)
 
 enum change { CHANGE_NEW, CHANGE_VALUE, CHANGE_DELETED };
 
-/* Whether p, of the later table or, if it was deleted, of the earlier one, is among those; other: the other table. */
+/*
+ * Whether p has changed in that way. p is of the later table or, if deleted, of the earlier one; other: the other
+ * table.
+ */
 static bool is_change(enum change what, const struct param *p, const struct param_table *other)
 {
 	const struct param *q = other ? param_find(other, p->name, strlen(p->name)) : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parameters as ROS 2 has them: what the six services of a node of rclcpp are asked and answer, made of what a node of simd says of
- * its own (sim/ListParams), and /parameter_events. What is refused is refused in rclcpp's words. Pure functions: any thread.
+ * Parameters as ROS 2 has them: requests and responses of the six services of an rclcpp node, made from what a simd
+ * node lists (sim/ListParams), and /parameter_events. Refusals use rclcpp's words. Pure functions: any thread.
  */
 #ifndef PARAM_WIRE_H
 #define PARAM_WIRE_H
@@ -13,7 +13,7 @@
 #include <sim/msg/ParamInfo.h>
 #include <sim/srv/SetParam.h>
 
-#define PARAM_TABLE_MAX 256u  /* of a node: SIM_PARAMS_MAX */
+#define PARAM_TABLE_MAX 256u  /* parameters of a node: SIM_PARAMS_MAX */
 #define PARAM_ASKED_MAX 4096u /* names or values of one request */
 #define PARAM_WHY_MAX   256u  /* bytes of a reason */
 
@@ -36,26 +36,26 @@ enum param_call {
 
 struct param {
 	const struct sim_ParamInfo *info;
-	const void *body; /* that info lies in */
+	const void *body; /* body that info lies in */
 	size_t size;
 	const char *name;
 };
 
 struct param_table {
 	struct param at[PARAM_TABLE_MAX];
-	unsigned n, total; /* total: as many as the node said last that it has */
+	unsigned n, total; /* total: number of parameters that the node last reported */
 	void *bodies[PARAM_TABLE_MAX];
 	unsigned n_bodies;
 };
 
 /*
- * A copy of a body of sim/ListParamsResponse, behind what is there. Returns how many parameters it added: 0 when it has none, or
- * there is no room for more; -EBADMSG, -ENOMEM.
+ * Appends a copy of a sim/ListParamsResponse body. Returns how many parameters it added: 0 if it contains none or the
+ * table is full; -EBADMSG, -ENOMEM.
  */
 int param_table_add(struct param_table *t, const void *body, size_t size);
-/* Of one of malloc(); NULL is fine. */
+/* Frees a table that was allocated by malloc() or calloc(), and its contents. NULL is allowed. */
 void param_table_free(struct param_table *t);
-/* NULL: there is none of that name. */
+/* NULL: no parameter of that name. */
 const struct param *param_find(const struct param_table *t, const char *name, size_t len);
 
 /* ---- requests ---- */
@@ -65,7 +65,7 @@ struct param_text { /* borrows from the request, and is followed by a NUL */
 	size_t len;
 };
 
-struct param_value { /* rcl_interfaces/ParameterValue, without what simd has no type for */
+struct param_value { /* rcl_interfaces/ParameterValue, without the types that simd does not have */
 	uint8_t type;
 	uint8_t bool_value;
 	int64_t int_value;
@@ -73,47 +73,57 @@ struct param_value { /* rcl_interfaces/ParameterValue, without what simd has no 
 	struct param_text text;
 };
 
-struct param_wish { /* rcl_interfaces/Parameter of one who sets it */
+struct param_wish { /* rcl_interfaces/Parameter in a request that sets it */
 	struct param_text name;
 	struct param_value value;
 };
 
 struct param_request {
-	struct param_text *names;  /* of LIST the prefixes; free() */
-	struct param_wish *wishes; /* of the two that set; free() */
-	uint32_t n;                /* of either */
-	uint64_t depth;            /* of LIST */
+	struct param_text *names;  /* LIST: the prefixes; owned, free() */
+	struct param_wish *wishes; /* SET and SET_ATOMICALLY; owned, free() */
+	uint32_t n;                /* number of names or wishes */
+	uint64_t depth;            /* LIST only */
 };
 
-/* Fields of a request. 0; -E2BIG more than PARAM_ASKED_MAX; -ENOMEM; d->err. On failure there is nothing to free. */
+/*
+ * Reads a request's fields. 0; -E2BIG: more than PARAM_ASKED_MAX; -ENOMEM; d->err. On failure there is nothing to free.
+ */
 int param_read_request(enum param_call call, struct sim_dec *d, struct param_request *ret);
 void param_request_finish(struct param_request *q);
 
 /* ---- setting ---- */
 
-/* Whether rclcpp would refuse it before it asks the node; p NULL: the node has none of that name. */
+/* Whether rclcpp would refuse the value without asking the node. p NULL: the node has no such parameter. */
 bool param_refused(const struct param *p, const struct param_wish *w, char why[PARAM_WHY_MAX]);
 
-/* The request that sets it, into buf, aligned to 64. 0, or -EMSGSIZE: the string is longer than simd's may be. */
+/*
+ * Writes the request that sets the parameter into buf, which is aligned to 64. 0, or -EMSGSIZE: the string is longer
+ * than simd allows.
+ */
 int param_set_request(const struct param_wish *w, void *buf, size_t room, size_t *ret_size);
-/* The one that sets it to what it is. The same. */
+/* Like param_set_request(), with the value that p has. */
 int param_restore_request(const struct param *p, void *buf, size_t room, size_t *ret_size);
 
 /* ---- responses ---- */
 
-/* Of all calls that set nothing. Names that the node does not have: the whole answer is empty, as rclcpp's is. */
+/*
+ * Writes the response of every call that sets nothing. If the node lacks one of the names, the whole answer is empty,
+ * as rclcpp's is.
+ */
 void param_write_response(enum param_call call, const struct param_request *q, const struct param_table *t,
 			  struct sim_enc *e);
-/* The response where a request is refused: empty, or with the reason. n: results of SET. */
+/* Writes the response to a refused request: empty, or with the reason. n: number of results for SET. */
 void param_write_refusal(enum param_call call, const char *why, uint32_t n, struct sim_enc *e);
-/* rcl_interfaces/SetParametersResult: an element of SET's answer, after sim_enc_list(), or under its name "result". */
+/*
+ * Writes a rcl_interfaces/SetParametersResult: an element of SET's answer after sim_enc_list(), or the field "result".
+ */
 void param_write_result(const char *name, const char *why, struct sim_enc *e);
 
 /* ---- events ---- */
 
-/* Whether something came, went or changed; earlier NULL: there was nothing. */
+/* Whether a parameter was added, removed or changed. earlier NULL: an empty table. */
 bool param_changed(const struct param_table *earlier, const struct param_table *now);
-/* rcl_interfaces/ParameterEvent of that. */
+/* Writes the rcl_interfaces/ParameterEvent for these changes. */
 void param_write_event(int64_t stamp_sim_ns, const char *node, const struct param_table *earlier,
 		       const struct param_table *now, struct sim_enc *e);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parameters: each node of simd that has some (NODE/list_parameters) is a node of ROS with the six services of rclcpp's, and so is the
- * bridge's own node, whose parameters are the bridge's options. What is asked and answered: param_node.c.
+ * Parameters: each simd node that has some (NODE/list_parameters) becomes a ROS node with the six services of rclcpp,
+ * and so does the bridge's own node, whose parameters are the bridge's options. Requests and answers: param_node.c.
  *
- * Thread: nodes come and go on the host's thread, as services do.
+ * Thread: nodes are added and removed on the host's thread, like services.
  */
 #include "params.h"
 
@@ -20,7 +20,7 @@
 
 #define LIST         "/list_parameters"
 #define EVENTS       "/parameter_events"
-#define EVENTS_DEPTH 1000 /* as rclcpp has it */
+#define EVENTS_DEPTH 1000 /* as in rclcpp */
 #define OWN_ROOM     (256u * 1024)
 
 static const struct {
@@ -38,7 +38,7 @@ static bool is_bool(const char *s)
 	return strcmp(s, "true") == 0 || strcmp(s, "false") == 0;
 }
 
-/* Its default has its type, so that it is the same whatever the rig says. */
+/* The type follows from the default, so that it is the same whatever value the rig gives. */
 static int put_option(struct sim_builder *b, struct sim_ParamInfo *to, const struct sim_bridge_option *o,
 		      const char *value)
 {
@@ -63,7 +63,7 @@ static int put_option(struct sim_builder *b, struct sim_ParamInfo *to, const str
 	return sim_Param_name_set_in(b, p, o->name);
 }
 
-/* What is longer than a parameter may be is left out. */
+/* Values longer than a parameter may be are left out. */
 static bool fits(const struct sim_bridge *b, const struct sim_bridge_option *o)
 {
 	return strlen(bridge_option(b->host, o->name)) <= 4096;
@@ -145,7 +145,7 @@ static int create_services(struct ros2_param_node *n)
 	return r;
 }
 
-/* table: takes; NULL: of a node of simd. */
+/* table: takes; NULL for a simd node, whose thread fetches it. */
 static int node_create(struct sim_bridge *b, const char *simd, const char *full, struct param_table *table)
 {
 	struct ros2_param_node *n = calloc(1, sizeof(*n));
@@ -159,7 +159,7 @@ static int node_create(struct sim_bridge *b, const char *simd, const char *full,
 	n->table = table;
 	snprintf(n->simd, sizeof(n->simd), "%s", simd);
 	set_name(n, full);
-	r = param_node_start(n); /* before somebody can ask */
+	r = param_node_start(n); /* before its services can get requests */
 	if (r == 0)
 		r = create_services(n);
 	if (r < 0) {
@@ -173,7 +173,7 @@ static int node_create(struct sim_bridge *b, const char *simd, const char *full,
 	return 0;
 }
 
-/* Out of the graph first, as services are. */
+/* Removes the node from the graph first, like services. */
 static void node_end(struct sim_bridge *b, unsigned i)
 {
 	struct ros2_param_node *n = b->params.nodes[i];
@@ -221,7 +221,7 @@ static int begin(struct sim_bridge *b, const char *simd, char *why, size_t size)
 	return -EINVAL;
 }
 
-/* "NODE" of "NODE/list_parameters"; "": it is another name. */
+/* "NODE" of "NODE/list_parameters"; "": another name. */
 static void node_of(const char *service, char ret[SIM_CHANNEL_MAX + 1])
 {
 	size_t len = strlen(service), end = sizeof(LIST) - 1;
@@ -246,7 +246,7 @@ bool ros2_params_service(struct sim_bridge *b, const char *name, const struct si
 	if (!type)
 		return was;
 	if (strcmp(type->name, sim_GetParam_service.name) == 0 || strcmp(type->name, sim_SetParam_service.name) == 0)
-		return true; /* ROS has its own for that */
+		return true; /* ROS' own services replace it */
 	if (!*simd || strcmp(type->name, sim_ListParams_service.name) != 0)
 		return false;
 	r = begin(b, simd, why, sizeof(why));
@@ -269,7 +269,7 @@ static int create_events(struct sim_bridge *b)
 	if (r < 0)
 		return r;
 	e.qos = ros2_qos_create(&qos, e.type->hash);
-	b->params.events = endpoint_create(b->participant, &e); /* the participant's, as its topic */
+	b->params.events = endpoint_create(b->participant, &e); /* owned by the participant, like its topic */
 	return b->params.events < 0 ? dds_errno(b->params.events) : 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Participants of the graph: names for the log, and whether one is a bridge of ours. */
+/* Participants of the graph: names for the log, and whether one belongs to a bridge of simd. */
 #include <stdio.h>
 #include <string.h>
 

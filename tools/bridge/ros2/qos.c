@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* QoS as ROS has it, and logging what two sides do not agree on. */
+/* QoS as in ROS, and log messages for QoS that does not match. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See remote.h. A request is written on the thread that it comes on, if its server is known; else it waits for one. Its reply is known by
- * the identity that it repeats, and may come before the write returns; every reader of a service gets the replies to all of its clients. What a
- * server answers twice, late or unasked is for no request that is open, and ignored.
+ * See remote.h. A request is written on the thread that it arrives on if a server is known; else it waits for one. Its
+ * reply is matched by the identity that it repeats, and may arrive before the write returns; every reader of a service
+ * gets the replies to all its clients. A reply that is a duplicate, late, or to a request never made matches no open
+ * request and is ignored.
  */
 #include "remote.h"
 
@@ -17,11 +18,12 @@
 #include "rtps_identity.h"
 #include "sertype.h"
 
-#define CALL_DUR_NS   INT64_C(4500000000) /* before simd's own deadline, which knows no reason */
-#define FIND_DUR_NS   INT64_C(1500000000) /* for a node that serves it to be found */
-#define SETTLE_DUR_NS INT64_C(200000000)  /* since we know a server, for it to know us: before, requests may be lost */
-#define SERVERS_MAX   64                  /* that are looked at */
-#define CLIENTS_FROM  (INT64_C(1) << 32)  /* numbers of ros2_qos_client(): others are learn.c's */
+#define CALL_DUR_NS INT64_C(4500000000) /* shorter than simd's own deadline, which would give no reason */
+#define FIND_DUR_NS INT64_C(1500000000) /* how long to look for a node that serves it */
+/* from discovery of a server until it has discovered us: earlier requests may be lost */
+#define SETTLE_DUR_NS INT64_C(200000000)
+#define SERVERS_MAX   64                 /* the most that are looked at */
+#define CLIENTS_FROM  (INT64_C(1) << 32) /* numbers for ros2_qos_client(); lower ones are learn.c's */
 
 /* ---- answers ---- */
 
@@ -45,7 +47,7 @@ __attribute__((format(printf, 4, 5))) static void failed(struct ros2_remote *r, 
 	(void)b->host->answer(b->host->ctx, p, result, text, NULL, 0);
 }
 
-/* With lock held: who waits; the next request may come. */
+/* The caller holds the lock. Returns the pending request, so that the next one may come. */
 static struct sim_pending *take_pending(struct ros2_remote *r)
 {
 	struct sim_pending *p = r->pending;
@@ -75,7 +77,7 @@ static void log_odd(struct ros2_remote *r, enum remote_odd what)
 			 (unsigned long long)n);
 }
 
-/* Whether it is to us, and to which request. */
+/* Whether the reply is for this client; *ret_sequence: number of its request. */
 static bool is_ours(const struct ros2_remote *r, const struct endpoint_sample *s, const struct rtps_origin *o,
 		    int64_t *ret_sequence)
 {
@@ -145,7 +147,8 @@ static void on_data(dds_entity_t reader, void *arg)
 
 static int write_request(struct ros2_remote *r, bool of_cyclonedds, int64_t sequence, struct iov_buf *o)
 {
-	struct rtps_id to = { .sequence = -(INT64_C(1) << 32) }; /* as rmw_fastrtps has it: only the reader is meant */
+	/* as in rmw_fastrtps: only the reader's GUID matters */
+	struct rtps_id to = { .sequence = -(INT64_C(1) << 32) };
 	dds_return_t e;
 
 	if (of_cyclonedds) {
@@ -157,7 +160,7 @@ static int write_request(struct ros2_remote *r, bool of_cyclonedds, int64_t sequ
 	if (e != DDS_RETCODE_TIMEOUT)
 		return dds_errno(e);
 	pthread_mutex_lock(&r->bridge->remotes.lock);
-	r->sequence -= r->sequence == sequence; /* the writer has counted it as little */
+	r->sequence -= r->sequence == sequence; /* the writer did not count it either */
 	pthread_mutex_unlock(&r->bridge->remotes.lock);
 	return -EAGAIN;
 }
@@ -170,7 +173,7 @@ static int encode(const struct ros2_remote *r, bool of_cyclonedds, int64_t seque
 	return rpc_write_response(r->call->sim->request, of_cyclonedds ? &id : NULL, request, size, o);
 }
 
-/* One at a time: of the request that is pending, whose server is ready. */
+/* Sends the pending request, whose server is ready. Called for one request at a time. */
 static void ask(struct ros2_remote *r, const void *request, size_t size)
 {
 	pthread_mutex_t *lock = &r->bridge->remotes.lock;
@@ -208,7 +211,7 @@ static void ask(struct ros2_remote *r, const void *request, size_t size)
 				      : strerror(-e));
 }
 
-/* With lock held. */
+/* The caller holds the lock. */
 static bool is_ready(const struct ros2_remote *r)
 {
 	return r->server.writer && dds_time() >= r->server.ready;
@@ -255,7 +258,7 @@ static void on_request(void *user, const void *request, size_t size, struct sim_
 
 /* ---- who serves it ---- */
 
-/* From Cyclone, of either endpoint. */
+/* Called by Cyclone for the matches of either endpoint. */
 static void look_again(struct ros2_remote *r)
 {
 	atomic_store(&r->stale, true);
@@ -286,7 +289,7 @@ static void print_who(const struct sim_bridge *b, const dds_builtintopic_endpoin
 		ros2_print_gid(&e->participant_key, ret);
 }
 
-/* Of Humble's endpoints nothing is known but the name of the type, which DDS has compared. */
+/* Endpoints of Humble announce no hash, only the type's name, which DDS has compared. */
 static bool has_hash(const dds_builtintopic_endpoint_t *e, const struct ros_type *t, char ret[LEARN_HASH_MAX])
 {
 	ros2_qos_user_data(e->qos, "typehash=", ret, LEARN_HASH_MAX);
@@ -303,7 +306,7 @@ static void refuse(struct ros2_remote *r, const dds_builtintopic_endpoint_t *e, 
 	r->refused = why;
 }
 
-/* Whether the participant's reader of requests is matched, and of which definition. */
+/* Whether the participant's request reader is matched and has the right definition. */
 static bool reads_requests(struct ros2_remote *r, const dds_guid_t *participant)
 {
 	dds_instance_handle_t all[SERVERS_MAX];
@@ -322,7 +325,7 @@ static bool reads_requests(struct ros2_remote *r, const dds_guid_t *participant)
 	return found;
 }
 
-/* Whether it may be asked, and as what. */
+/* Whether the endpoint's participant may be asked; fills in *ret. */
 static bool may_serve(struct ros2_remote *r, const dds_builtintopic_endpoint_t *e, struct ros2_server *ret)
 {
 	struct sim_bridge *b = r->bridge;
@@ -353,7 +356,7 @@ static void log_servers(struct ros2_remote *r, unsigned n)
 	r->n_servers = n;
 }
 
-/* The one that was asked so far, while it is there, else the first. */
+/* Returns the server used so far while it exists, else the first one found. */
 static struct ros2_server find_server(struct ros2_remote *r, const struct ros2_server *last)
 {
 	dds_instance_handle_t all[SERVERS_MAX];
@@ -386,7 +389,7 @@ static void look_for_server(struct ros2_remote *r)
 
 	if (!atomic_exchange(&r->stale, false))
 		return;
-	last = r->server; /* only this thread writes it */
+	last = r->server; /* only this thread writes r->server */
 	r->refused = NULL;
 	now = find_server(r, &last);
 	pthread_mutex_lock(lock);
@@ -400,7 +403,7 @@ static void look_for_server(struct ros2_remote *r)
 
 /* ---- what waits ---- */
 
-/* With lock held: who has waited long enough. */
+/* The caller holds the lock. Returns a request that has waited too long; NULL: none. */
 static struct sim_pending *take_late(struct ros2_remote *r, dds_time_t now, bool *ret_sent)
 {
 	if (!r->pending || (now < r->due && (r->sent || r->server.writer || now < r->find)))
@@ -447,7 +450,7 @@ static void look_at_one(struct ros2_remote *r)
 	free(request);
 }
 
-/* With lock held: when something is to be done for it. */
+/* The caller holds the lock. Returns when the request needs attention. */
 static dds_time_t due_of(const struct ros2_remote *r)
 {
 	if (!r->pending)
@@ -465,7 +468,7 @@ int64_t ros2_remotes_look(struct sim_bridge *b)
 		look_at_one(&b->remotes.all[i]);
 	now = dds_time();
 	pthread_mutex_lock(&b->remotes.lock);
-	wake = b->remotes.n ? now + CALL_DUR_NS : DDS_INFINITY; /* so that not each request pokes */
+	wake = b->remotes.n ? now + CALL_DUR_NS : DDS_INFINITY; /* early enough that new requests need no poke */
 	for (unsigned i = 0; i < b->remotes.n; i++)
 		if (due_of(&b->remotes.all[i]) < wake)
 			wake = due_of(&b->remotes.all[i]);
@@ -482,13 +485,14 @@ static dds_qos_t *half_qos(const struct ros2_remote *r, const struct ros_type *t
 	dds_qos_t *qos = ros2_qos_client(r->bridge, number, type->hash);
 
 	if (qos) {
-		dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, 0); /* a request must not block */
+		/* zero blocking time: a request must not block */
+		dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, 0);
 		dds_qset_ignorelocal(qos, DDS_IGNORELOCAL_PARTICIPANT);
 	}
 	return qos;
 }
 
-/* Its topic is what the identity of others is known from. */
+/* Creates the writer; its topic gives the domain for reading the identities of other clients and servers. */
 static int create_writer(struct ros2_remote *r)
 {
 	struct sim_bridge *b = r->bridge;
@@ -508,7 +512,7 @@ static int create_writer(struct ros2_remote *r)
 	ros2_identity_open(b, r->request_sertype);
 	(void)dds_get_guid(r->writer, &r->writer_guid);
 	if (b->identity)
-		(void)rtps_identity_add(b->identity, &r->writer_guid); /* there is room for all */
+		(void)rtps_identity_add(b->identity, &r->writer_guid); /* cannot fail: there is room for all */
 	return dds_errno(dds_get_instance_handle(r->writer, &r->client));
 }
 
@@ -573,7 +577,7 @@ static void close_one(struct ros2_remote *r)
 
 	for (size_t i = 0; i < sizeof(entities) / sizeof(entities[0]); i++)
 		if (entities[i] > 0)
-			dds_delete(entities[i]); /* waits for a callback that runs */
+			dds_delete(entities[i]); /* waits for a running callback */
 	if (b->identity) {
 		rtps_identity_remove(b->identity, &r->writer_guid);
 		rtps_identity_remove(b->identity, &r->reader_guid);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Services of other nodes, which the rig offers to the clients of simd: the option "call". Each has a writer of requests and a reader of
- * replies, as a client of rmw_cyclonedds or, where its server is of rmw_fastrtps, of that. simd asks one at a time of each.
+ * Services of other nodes that the rig offers to the clients of simd: the option "call". Each has a writer of requests
+ * and a reader of replies, and acts as a client of rmw_cyclonedds or, if the server uses rmw_fastrtps, as one of that.
+ * simd makes one request at a time per service.
  *
- * Thread: requests on the host's, replies on Cyclone's; who serves, and what has no answer in time, on "ros2-graph".
+ * Thread: requests on the host's, replies on Cyclone's; discovery of servers and timeouts on "ros2-graph".
  */
 #ifndef REMOTE_H
 #define REMOTE_H
@@ -23,14 +24,14 @@ struct ddsi_sertype;
 struct sim_bridge;
 struct sim_pending;
 
-struct ros2_server {                  /* that is asked */
-	dds_instance_handle_t writer; /* of its replies; 0: there is none */
+struct ros2_server {                  /* the node that gets the requests */
+	dds_instance_handle_t writer; /* its writer of replies; 0: no server */
 	dds_guid_t participant;
-	bool of_cyclonedds; /* it has identities in its messages */
-	dds_time_t ready;   /* nothing is asked before then */
+	bool of_cyclonedds; /* its messages begin with a request identity */
+	dds_time_t ready;   /* no request before this time */
 };
 
-/* Replies that are ignored. */
+/* Reasons to ignore a reply. */
 enum remote_odd { REMOTE_ODD_CLOSED, REMOTE_ODD_NEVER_ASKED, REMOTE_ODD_HUGE, REMOTE_ODD_N };
 
 struct ros2_remote {
@@ -40,38 +41,44 @@ struct ros2_remote {
 	dds_entity_t request_topic, response_topic, writer, reader;
 	struct ddsi_sertype *request_sertype;
 	dds_guid_t writer_guid, reader_guid;
-	uint64_t client;     /* in requests for rmw_cyclonedds: as it has it, the writer's handle */
-	void *body;          /* of the reply that is being read; the reader's thread's */
-	bool served;         /* the host's */
-	_Atomic bool stale;  /* others' endpoints came or went */
-	unsigned n_servers;  /* "ros2-graph" has said so many */
-	const char *refused; /* why who serves it cannot be asked; NULL: nothing is against it. That thread's */
+	uint64_t client;     /* identity in requests to rmw_cyclonedds: the writer's instance handle, as there */
+	void *body;          /* body of the reply being read; used by the reader's thread alone */
+	bool served;         /* offered to the host's clients; used by the host's thread alone */
+	_Atomic bool stale;  /* remote endpoints appeared or disappeared */
+	unsigned n_servers;  /* number last logged; used by "ros2-graph" alone */
+	const char *refused; /* why the server found may not be asked; NULL: no reason. Used by "ros2-graph" alone */
 	/* guarded by remotes.lock */
 	struct ros2_server server;
 	struct sim_pending *pending; /* NULL: no request */
-	void *request;               /* a copy of it, while it waits for its server */
+	void *request;               /* copy of the request while it waits for a server */
 	size_t request_size;
 	bool sent;
-	dds_instance_handle_t asked; /* its server's writer, once it is sent */
-	int64_t sequence;            /* of the last request that was sent */
-	dds_time_t find, due;        /* until when there must be a server, and an answer */
+	dds_instance_handle_t asked; /* reply writer of the server that the request went to; valid once sent */
+	int64_t sequence;            /* number of the last request sent */
+	dds_time_t find, due;        /* deadlines for finding a server, and for its answer */
 	uint64_t n_failed, n_odd[REMOTE_ODD_N];
 };
 
 struct ros2_remotes {
 	struct ros2_remote all[TOPICS_CALLS_MAX];
 	unsigned n;           /* set by open() */
-	pthread_mutex_t lock; /* a leaf but for Cyclone's inside */
-	dds_time_t wake;      /* when "ros2-graph" looks again at the latest */
+	pthread_mutex_t lock; /* a leaf, except for Cyclone's internal locks */
+	dds_time_t wake;      /* latest time of the next look by "ros2-graph" */
 	struct limit lines;
 };
 
-/* From the option. Errors are logged. Before "ros2-graph" runs; close() after it: what is open is answered. */
+/*
+ * Creates the services that the option lists. Errors are logged. Call before "ros2-graph" starts; close() after it
+ * ends, which answers open requests.
+ */
 int ros2_remotes_open(struct sim_bridge *b);
 void ros2_remotes_close(struct sim_bridge *b);
-/* Offered from here on, or no more. Thread: the host's main one. */
+/* Offers the services to the host's clients, or withdraws them. Thread: the host's main one. */
 void ros2_remotes_serve(struct sim_bridge *b, bool on);
-/* Goes on. Returns when it wants to be called again, from now. Thread: the graph's. */
+/*
+ * Looks for servers and for requests that are ready or late. Returns in how many ns it wants to be called again.
+ * Thread: the graph's.
+ */
 int64_t ros2_remotes_look(struct sim_bridge *b);
 
 #endif

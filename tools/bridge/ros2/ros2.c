@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bridge_ros2: channels become topics of one ROS 2 node, over Cyclone DDS, without any part of ROS. This file is the plug-in's
- * table; see README.md for the others. The participant lives from create() to destroy(), because messages may still be on
- * their way when disconnect() is called; connecting only reports the status to simd.
+ * bridge_ros2: channels become topics of one ROS 2 node, over Cyclone DDS, without any part of ROS. This file is the
+ * plug-in's table; see README.md for the others. The participant lives from create() to destroy(), because messages may
+ * still be in flight when disconnect() is called; connecting only reports the status to simd.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -44,7 +44,8 @@ static int ros2_reg(struct sim_bridge_registry *r)
 	int e = topics_register(r);
 
 	if (e >= 0 && SIM_BRIDGE_REG_HAS(r, add_service))
-		e = r->add_service(r->ctx, "*", "srv"); /* std_srvs, what ROS knows, and others by their fields */
+		/* std_srvs, other types that ROS knows, and the rest by their fields */
+		e = r->add_service(r->ctx, "*", "srv");
 	return e;
 }
 
@@ -61,7 +62,7 @@ static int read_name(struct sim_bridge *b, const char *option, bool is_namespace
 	return 0;
 }
 
-/* Of the options alone; the network and the environment are checked by create(). */
+/* Checks the options alone; create() checks the network and the environment. */
 static int read_options(struct sim_bridge *b)
 {
 	static const char *const autoware[] = { "1.8", "1.7", NULL }, *const names[] = { "automatic", "strict", "",
@@ -116,7 +117,7 @@ static void ros2_destroy(struct sim_bridge *b)
 	ros2_params_close(b);
 	ros2_services_close(b);
 	waiter_close(&b->sim_time.waiter);
-	waiter_close(&b->graph.waiter); /* its thread looks at what comes in */
+	waiter_close(&b->graph.waiter); /* its thread uses what is closed below */
 	ros2_learn_close(b);
 	ros2_remotes_close(b);
 	ros2_unheard_close(&b->unheard);

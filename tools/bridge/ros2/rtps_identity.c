@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See rtps_identity.h. What is sent: every packet of a domain goes through the write function of its connections, which is replaced
- * by ours; it finds a reply's identity before the payload that it is about to send. What is received: Cyclone keeps the packet
- * that a sample came in, with its header's numbers already in this machine's order; its read function is replaced for the
- * sake of a client's first request (rtps_packet_welcome()).
+ * See rtps_identity.h. Sending: every packet of a domain passes the write function of its connections, which is
+ * replaced by on_write(); it finds a reply's identity in memory before the payload that is about to be sent. Receiving:
+ * Cyclone keeps the packet that a sample came in, with the header's numbers already in this machine's byte order.
+ * Cyclone's read function is replaced only for a client's first request (rtps_packet_welcome()).
  *
  * Thread: open, close, add and remove one at a time; on_write(), on_read() and read() on Cyclone's threads.
  */
@@ -24,18 +24,18 @@
 #include "cyclone_inside.h"
 
 #define DOMAINS_MAX  8u
-#define FRAGMENT_MAX 65000u /* so that a fragment and what is added fit into a datagram */
+#define FRAGMENT_MAX 65000u /* leaves room in a datagram for the inline QoS */
 
 struct rtps_identity {
 	struct ddsi_domaingv *gv;
-	ddsi_tran_write_fn_t write; /* Cyclone's own */
+	ddsi_tran_write_fn_t write; /* Cyclone's own functions */
 	ddsi_tran_read_fn_t read;
-	uint8_t prefix[12];                           /* of the participant: set before the first entity */
-	_Atomic uint32_t entities[RTPS_ENTITIES_MAX]; /* their ids as the network has them; 0: none */
-	_Atomic unsigned n_entities;                  /* places that have been used */
+	uint8_t prefix[12];                           /* of the participant; set before the first entity */
+	_Atomic uint32_t entities[RTPS_ENTITIES_MAX]; /* entity ids in network byte order; 0: free */
+	_Atomic unsigned n_entities;                  /* entries used so far, including those free again */
 };
 
-/* Both functions are given their connection, and that knows its domain: this is how they come to what is ours. */
+/* on_write() and on_read() get a connection, which knows its domain: through this table they find their struct. */
 static _Atomic(struct rtps_identity *) domains[DOMAINS_MAX];
 
 /* ---- sending ---- */
@@ -190,7 +190,7 @@ int rtps_identity_add(struct rtps_identity *x, const dds_guid_t *guid)
 	uint32_t id;
 
 	memcpy(&id, guid->v + 12, sizeof(id));
-	if (!atomic_load(&x->n_entities)) /* one participant: it stays the same */
+	if (!atomic_load(&x->n_entities)) /* all entities are of one participant */
 		memcpy(x->prefix, guid->v, sizeof(x->prefix));
 	for (unsigned i = 0; i < RTPS_ENTITIES_MAX; i++) {
 		uint32_t none = 0;
@@ -228,7 +228,10 @@ static void put_word(uint8_t *out, const uint8_t *native)
 	memcpy(out, &w, sizeof(w));
 }
 
-/* The writer's GUID and number, which Cyclone has made native where they lie. Prefixes of INFO_SRC are nobody's here. */
+/*
+ * Reads the writer's GUID and sequence number, which Cyclone has converted to native order in place. A prefix from
+ * INFO_SRC is ignored: no such writer is ours.
+ */
 static void read_own(const uint8_t *packet, const uint8_t *sub, struct rtps_id *own)
 {
 	uint32_t sequence[2];
@@ -255,7 +258,7 @@ void rtps_identity_read(const struct nn_rdata *first, struct rtps_origin *ret)
 	ret->known = true;
 	ret->vendor = (uint16_t)(packet[6] << 8 | packet[7]);
 	read_own(packet, sub, &ret->own);
-	memcpy(&to_qos, sub + 6, sizeof(to_qos)); /* native too */
+	memcpy(&to_qos, sub + 6, sizeof(to_qos)); /* in native order too */
 	at += 8u + to_qos;
 	if (sub[1] & DATA_FLAG_INLINE_QOS && at <= end)
 		ret->has_related = rtps_qos_read(packet + at, end - at, sub[1] & SMFLAG_ENDIANNESS, &ret->related);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See rtps_packet.h. Lengths and numbers in a submessage are in the byte order that its flags say. */
+/* See rtps_packet.h. The flags of a submessage give the byte order of its lengths and numbers. */
 #include "rtps_packet.h"
 
 #include <string.h>
@@ -19,19 +19,19 @@ enum {
 };
 #define FLAG_LITTLE     0x01u
 #define FLAG_INLINE_QOS 0x02u
-#define FLAG_FINAL      0x02u /* of a heartbeat: it asks for no answer */
+#define FLAG_FINAL      0x02u /* of a heartbeat: no answer is wanted */
 
 #define PID_SENTINEL   0x0001u
 #define PID_RELATED    0x0083u
-#define PID_RELATED_EP 0x800fu /* eProsima's, before there was a standard */
+#define PID_RELATED_EP 0x800fu /* eProsima's, from before the standard had one */
 #define IDENTITY_SIZE  24u
 
 #define HEARTBEAT_SIZE 32u
-#define DATA_SIZE      24u /* of the submessage's own fields, header included */
+#define DATA_SIZE      24u /* the submessage's fixed fields, header included */
 #define DATA_FRAG_SIZE 36u
-#define PIECES         192u /* of one packet that goes out */
+#define PIECES         192u /* iovec entries of one outgoing packet */
 #define HEADS          48u
-#define SPAN_MAX       16u /* pieces of one submessage that comes from Cyclone: three */
+#define SPAN_MAX       16u /* iovec entries of one submessage; Cyclone uses three */
 
 static uint16_t u16_at(const uint8_t *p, bool little)
 {
@@ -96,23 +96,23 @@ bool rtps_qos_read(const uint8_t *list, size_t size, bool little, struct rtps_id
 
 /* ---- a packet, submessage by submessage ---- */
 
-struct place { /* in the pieces of a packet */
+struct place { /* a position in the iovec of a packet */
 	const struct iovec *iov;
 	size_t n, i, at;
 };
 
 struct sub {
 	struct place from;
-	const uint8_t *head; /* its first bytes, of which `here` are in one piece */
+	const uint8_t *head; /* its first bytes, of which `here` are contiguous */
 	size_t here, len;
-	size_t span;        /* pieces that it lies in */
-	const uint8_t *qos; /* to be put in; NULL: none */
-	size_t fields;      /* where, from its beginning */
+	size_t span;        /* iovec entries that it spans */
+	const uint8_t *qos; /* inline QoS to insert; NULL: none */
+	size_t fields;      /* offset from its beginning where qos goes */
 };
 
 struct reading {
 	struct place at;
-	uint8_t writer[16]; /* its prefix is the sender's that is in force */
+	uint8_t writer[16]; /* begins with the sender's prefix that is in force */
 };
 
 static void settle(struct place *p)
@@ -123,7 +123,7 @@ static void settle(struct place *p)
 	}
 }
 
-/* At most to the end. Returns how far. */
+/* Moves on by len bytes, at most to the end. Returns the distance. */
 static size_t skip(struct place *p, size_t len, size_t *ret_span)
 {
 	size_t gone = 0;
@@ -139,7 +139,10 @@ static size_t skip(struct place *p, size_t len, size_t *ret_span)
 	return gone;
 }
 
-/* A length of 0: to the end of the packet, but for those that may be empty. */
+/*
+ * Returns the length with the header. A length field of 0 means up to the packet's end, except for PAD and INFO_TS,
+ * which may be empty.
+ */
 static size_t length_of(const struct sub *s)
 {
 	size_t len = s->here >= 4 ? u16_at(s->head + 2, s->head[1] & FLAG_LITTLE) : 0;
@@ -149,7 +152,7 @@ static size_t length_of(const struct sub *s)
 	return len + 4;
 }
 
-/* Its payload is the next piece, and nothing else is: so Cyclone puts a sample into a packet. */
+/* Looks for QoS if the payload is exactly the next iovec entry, which is how Cyclone puts a sample into a packet. */
 static void look_for_qos(const struct rtps_insert *x, struct reading *r, struct sub *s)
 {
 	const struct iovec *next = s->from.iov + s->from.i + 1;
@@ -196,7 +199,7 @@ static bool reading_begin(struct reading *r, size_t n, const struct iovec *iov)
 	return true;
 }
 
-/* Whether anything is to be put in; most packets carry no replies. */
+/* Whether the packet needs any insertion; most packets carry no replies. */
 static bool wanted(const struct rtps_insert *x, size_t n, const struct iovec *iov)
 {
 	struct reading r;
@@ -221,8 +224,8 @@ struct writing {
 	const struct rtps_insert *x;
 	struct iovec out[PIECES];
 	size_t n, size, n_heads;
-	uint8_t heads[HEADS][DATA_FRAG_SIZE]; /* copies, with the flag and the length that they have now */
-	struct iovec keep[KEEP_N];            /* what a further packet begins with */
+	uint8_t heads[HEADS][DATA_FRAG_SIZE]; /* copies of submessage heads, with the new flag and length */
+	struct iovec keep[KEEP_N];            /* submessages that every further packet begins with */
 };
 
 static void put(struct writing *w, const void *data, size_t len)
@@ -257,11 +260,11 @@ static void put_sub(struct writing *w, const struct sub *s)
 	struct place rest = s->from;
 	size_t len, more, span;
 
-	if (!s->qos) { /* of its head perhaps one byte is here */
+	if (!s->qos) { /* perhaps only one byte of its head is contiguous */
 		put_range(w, s->from, s->len);
 		return;
 	}
-	/* others follow ours, and have the sentinel */
+	/* existing parameters follow ours, and end with the sentinel */
 	more = s->head[1] & FLAG_INLINE_QOS ? RTPS_QOS_SIZE - 4 : RTPS_QOS_SIZE;
 	len = s->len - 4 + more;
 	w->n_heads++;
@@ -275,7 +278,7 @@ static void put_sub(struct writing *w, const struct sub *s)
 	put_range(w, rest, s->len - s->fields);
 }
 
-/* Whose, to whom and when: it holds for all that follows, in the next packet too. */
+/* Remembers source, destination and timestamp, which hold for all that follows, in the next packet too. */
 static void keep(struct writing *w, const struct sub *s)
 {
 	unsigned which = s->head[0] == SUB_INFO_SRC ? KEEP_SRC : s->head[0] == SUB_INFO_DST ? KEEP_DST : KEEP_TS;
@@ -301,13 +304,13 @@ static size_t total(size_t n, const struct iovec *iov)
 	return sum;
 }
 
-/* Returns a negative number when send() did. */
+/* Returns a negative number if send() did. */
 static ssize_t rewrite(const struct rtps_insert *x, size_t n, const struct iovec *iov)
 {
 	struct writing w = { .x = x, .keep[KEEP_HEADER] = { iov[0].iov_base, HEADER_SIZE } };
 	struct reading r;
 	struct sub s;
-	size_t fresh; /* pieces of a packet that has nothing of its own yet */
+	size_t fresh; /* iovec entries of a packet that contains only what is kept */
 
 	(void)reading_begin(&r, n, iov);
 	begin(&w);
@@ -345,7 +348,10 @@ static void put_u32(uint8_t *p, uint32_t v, bool little)
 		p[i] = (uint8_t)(v >> 8 * (little ? i : 3 - i));
 }
 
-/* From the first number that is there on to the last before it: nothing. Older than itself, so that it is not taken for that. */
+/*
+ * Makes a heartbeat with an empty range, from `first` to `first - 1`. Its count is lower by one, so that the real
+ * heartbeat is not taken for a duplicate.
+ */
 static void empty_heartbeat(const uint8_t *from, uint8_t out[HEARTBEAT_SIZE])
 {
 	bool little = from[1] & FLAG_LITTLE;
@@ -372,7 +378,7 @@ size_t rtps_packet_welcome(uint8_t *packet, size_t size, size_t room,
 		size_t len = u16_at(packet + at + 2, packet[at + 1] & FLAG_LITTLE) + 4u;
 
 		if (len > size - at || (len == 4 && packet[at] != SUB_PAD && packet[at] != SUB_INFO_TS))
-			break; /* the last one, or nonsense */
+			break; /* the last submessage, or malformed */
 		if (packet[at] == SUB_HEARTBEAT && len >= HEARTBEAT_SIZE && room - size >= HEARTBEAT_SIZE &&
 		    is_ours(ctx, packet + at + 4)) {
 			empty_heartbeat(packet + at, empty);

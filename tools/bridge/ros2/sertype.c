@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operations that Cyclone asks of a type and of a sample of it: see sertype.h. */
+/* The operations that Cyclone requires of a type and of its samples: see sertype.h. */
 #include "sertype.h"
 
 #include <pthread.h>
@@ -14,18 +14,18 @@
 
 #define CDR_HEADER 4u
 #define FRONT      64u
-#define TAKEN_MAX  (4u << 20) /* bytes of a message that comes in, unless somebody says otherwise */
+#define TAKEN_MAX  (4u << 20) /* default limit for the bytes of a received message */
 #define SPARE_MIN \
 	(64u << 10) /* larger samples are kept for the next message: a fresh one costs a page fault each 4 KiB */
 #define SPARES 4u
 
 struct bytes {
-	struct ddsi_serdata c; /* first: what Cyclone sees */
+	struct ddsi_serdata c; /* first: Cyclone knows only this */
 	struct pool *pool;
 	size_t size; /* CDR header included, a multiple of 4 */
-	size_t room; /* for data */
+	size_t room; /* bytes allocated for data */
 	struct rtps_origin origin;
-	uint8_t front[FRONT]; /* ends with the inline QoS of a reply, or is zero: see rtps_identity_add() */
+	uint8_t front[FRONT]; /* its end holds a reply's inline QoS, or zeros: see rtps_identity_add() */
 	uint8_t data[];
 };
 _Static_assert(offsetof(struct bytes, data) == offsetof(struct bytes, front) + FRONT, "front is right before data");
@@ -33,7 +33,7 @@ _Static_assert(FRONT >= RTPS_QOS_SIZE, "front has room for it");
 
 struct pool {
 	_Atomic unsigned
-		refs; /* the type and each sample: Cyclone may send one for the last time after its type was freed */
+		refs; /* one of the type, one of each sample: Cyclone may send a sample after its type was freed */
 	pthread_mutex_t lock; /* a leaf: guards spare */
 	struct bytes *spare[SPARES];
 };
@@ -41,7 +41,7 @@ struct pool {
 struct sertype {
 	struct ddsi_sertype c; /* first */
 	struct pool *pool;
-	bool keeps_origin;        /* set before the first sample, */
+	bool keeps_origin;        /* set before the first sample arrives */
 	_Atomic size_t taken_max; /* only grows */
 };
 
@@ -73,7 +73,7 @@ static void pool_unref(struct pool *p)
 	free(p);
 }
 
-/* A spare one of about this size: at most twice as large. NULL: there is none. */
+/* Takes a spare buffer with room for size bytes, but at most twice as large. NULL: none. */
 static struct bytes *spare_take(struct pool *p, size_t size)
 {
 	struct bytes *b = NULL;
@@ -88,7 +88,10 @@ static struct bytes *spare_take(struct pool *p, size_t size)
 	return b;
 }
 
-/* To an empty place, else to that of one of another size, which may no longer be in use. */
+/*
+ * Keeps the buffer in an empty slot, else in place of one of another size, which may no longer be in use; else frees
+ * it.
+ */
 static void spare_put(struct pool *p, struct bytes *b)
 {
 	unsigned at = SPARES;
@@ -133,7 +136,7 @@ static uint32_t data_size(const struct ddsi_serdata *d)
 	return (uint32_t)bytes_of(d)->size;
 }
 
-/* The one copy of a payload on its way from the slot to the network. */
+/* Makes the only copy of a payload between the slot and the network. */
 static struct ddsi_serdata *data_from_sample(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind,
 					     const void *sample)
 {
@@ -202,7 +205,10 @@ static size_t data_print(const struct ddsi_sertype *type, const struct ddsi_serd
 	return (size_t)snprintf(buf, size, "%zu bytes", bytes_of(d)->size);
 }
 
-/* From the fragments that came in, which may overlap. What is too large for us becomes no bytes: its reader counts it. */
+/*
+ * Assembles a message from its fragments, which may overlap. A message above the limit becomes a sample without bytes,
+ * which its reader counts.
+ */
 static struct ddsi_serdata *data_from_ser(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind,
 					  const struct nn_rdata *chain, size_t size)
 {
@@ -270,7 +276,7 @@ static bool type_equal(const struct ddsi_sertype *a, const struct ddsi_sertype *
 {
 	(void)a;
 	(void)b;
-	return true; /* the name, which Cyclone compares, is all there is */
+	return true; /* Cyclone has compared the names; there is nothing else to compare */
 }
 static const struct ddsi_sertype_ops type_ops = {
 	KEYLESS_TYPE_OPS,

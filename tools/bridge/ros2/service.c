@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Services: each of the host's becomes a reader of requests and a writer of replies, for nodes of rmw_cyclonedds and, where
- * rtps_identity.h knows this Cyclone, for those of rmw_fastrtps. What is asked and answered: service_call.c.
+ * Services: each of the host's becomes a reader of requests and a writer of replies, for nodes of rmw_cyclonedds and,
+ * if rtps_identity.h knows this build of Cyclone, for those of rmw_fastrtps. Requests and answers: service_call.c.
  *
- * Thread: services come and go on the host's thread.
+ * Thread: services are added and removed on the host's thread.
  */
 #include "params.h"
 
@@ -16,12 +16,12 @@
 #include "ros/ros_type.h"
 
 /*
- * A reply is kept until everyone has acknowledged it or a thousand newer ones are there; a writer that waits for one who
- * does not acknowledge is waited for this long, then others have their turn.
+ * A reply is kept until all readers have acknowledged it or a thousand newer ones exist. A write blocks for at most
+ * MAX_BLOCK_DUR_NS while a reader does not acknowledge; then other services get their turn.
  */
 #define SERVICE_DEPTH    1000
 #define MAX_BLOCK_DUR_NS INT64_C(20000000)
-#define NAME_ROOM        (TOPIC_NAME_MAX + 16) /* of a topic, in DDS */
+#define NAME_ROOM        (TOPIC_NAME_MAX + 16) /* of a DDS topic name */
 
 /* ---- create and free ---- */
 
@@ -62,7 +62,7 @@ void service_unref(struct ros2_service *s)
 
 /* ---- endpoints ---- */
 
-/* Sixteen bytes that no other service has: those of the participant, and a number. */
+/* Makes an id that no other service has: 16 bytes from the participant's GUID and a number. */
 static void make_id(struct ros2_service *s)
 {
 	size_t n = (size_t)snprintf(s->id, sizeof(s->id), "serviceid=");
@@ -107,7 +107,7 @@ void ros2_identity_open(struct sim_bridge *b, const struct ddsi_sertype *type)
 			 why[0] ? why : strerror(-r));
 }
 
-/* Before anybody can ask: the writer is the first of the two. */
+/* Called before any request can arrive: the writer is created before the reader. */
 static void serve_fastrtps(struct ros2_service *s)
 {
 	struct sim_bridge *b = s->bridge;
@@ -155,11 +155,12 @@ static int create_reader(struct ros2_service *s)
 		return dds_errno(reader);
 	atomic_store(&s->reader, reader);
 	if (s->serves_fastrtps && dds_get_guid(reader, &s->reader_guid) == 0)
-		(void)rtps_identity_add(s->bridge->identity, &s->reader_guid); /* there is room for both of all */
+		/* cannot fail: there is room for both endpoints of all services */
+		(void)rtps_identity_add(s->bridge->identity, &s->reader_guid);
 	return 0;
 }
 
-/* The writer first: who sees the reader may ask at once. */
+/* Creates the writer first: a client may send a request as soon as it discovers the reader. */
 static int create_endpoints(struct ros2_service *s)
 {
 	int r;
@@ -183,7 +184,7 @@ int service_ros_name(const struct sim_bridge *b, const char *simd, char ret[TOPI
 	return -EINVAL;
 }
 
-/* Another one has that name by its automatic form, or has it where this one's form would be. */
+/* Chooses the ROS name. -EINVAL if another service has that name already, by its own or its automatic form. */
 static int choose_name(const struct sim_bridge *b, const char *simd, char ret[TOPIC_NAME_MAX + 1], char *why,
 		       size_t size)
 {
@@ -292,11 +293,11 @@ static void begin(struct sim_bridge *b, const char *simd, const struct sim_servi
 
 void service_close(struct ros2_service *s)
 {
-	dds_delete(atomic_exchange(&s->reader, 0)); /* waits for a callback that runs */
+	dds_delete(atomic_exchange(&s->reader, 0)); /* waits for a running callback */
 	service_calls_end(s);
 }
 
-/* Out of the graph first; then nothing is asked any more; what was asked is still answered. */
+/* Removes the service from the graph first; then no request is taken, and those already taken are still answered. */
 static void end(struct sim_bridge *b, unsigned i)
 {
 	struct ros2_service *s = b->services[i];

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests and replies. A request goes to the host without waiting, in the order in which they came: a provider takes some at a time,
- * and the others wait for their turn here, since ROS has no answer that says "later". An answer waits, off Cyclone's threads,
- * until the asker's own reader is matched: a reply that is written before is lost, and where packets are lost it takes seconds
- * until all is known of a peer. Of two kinds of askers each is answered in its own way.
+ * Requests and replies. A request goes to the host without waiting, in order of arrival. A provider takes a limited
+ * number at a time, and the others wait here for their turn, since ROS has no reply that means "later". A reply waits,
+ * off Cyclone's threads, until the client's own reader is matched: if written before, it is lost, and where packets are
+ * lost, discovery of a peer takes seconds. Clients of rmw_cyclonedds and of rmw_fastrtps are each answered in their own
+ * way.
  *
- * Thread: requests on Cyclone's receive thread, answers on the host's; "ros2-replies" writes replies and gives requests their
- * turn. b->replies.lock guards the queues, and what a service says is guarded by it; it is a leaf but for Cyclone's inside.
+ * Thread: requests on Cyclone's receive thread, answers on the host's; "ros2-replies" writes replies and gives requests
+ * their turn. b->replies.lock guards the queues and the fields of struct ros2_service that say so; it is a leaf, except
+ * for Cyclone's internal locks.
  */
 #include "service.h"
 
@@ -18,18 +20,18 @@
 
 #include "sertype.h"
 
-#define WAIT_DUR_NS INT64_C(5000000000) /* of a reply, for the reader of the one who asks and for others that lag */
-#define TURN_DUR_NS INT64_C(5000000000) /* of a request, for its turn */
-#define LOOK_DUR_NS INT64_C(10000000)   /* how often to look, should no event come */
-#define ACK_DUR_NS  INT64_C(500000000)  /* for readers to acknowledge */
-#define LAG_DUR_NS  INT64_C(5000000000) /* no more waiting for them, when one has not */
-#define UNACKED_MAX 8u                  /* replies on their way: a reader of ROS has room for ten */
-#define TAKE_DUR_NS INT64_C(500000000)  /* for a client to take its reply, which as many others' would then push out */
-#define SENT_DUR_NS INT64_C(100000000)  /* how often to look at those */
-#define TRIES       2u                  /* so many times a reply is sent again */
+#define WAIT_DUR_NS INT64_C(5000000000) /* how long a reply waits for its client's reader, and for others that lag */
+#define TURN_DUR_NS INT64_C(5000000000) /* how long a request waits for its turn */
+#define LOOK_DUR_NS INT64_C(10000000)   /* how often to look without an event */
+#define ACK_DUR_NS  INT64_C(500000000)  /* how long to wait for acknowledgements */
+#define LAG_DUR_NS  INT64_C(5000000000) /* how long not to wait for them after that failed */
+#define UNACKED_MAX 8u                  /* replies in flight: a ROS reader has room for ten */
+#define TAKE_DUR_NS INT64_C(500000000)  /* how long a client has to take its reply before others may push it out */
+#define SENT_DUR_NS INT64_C(100000000)  /* how often to look at replies that were sent */
+#define TRIES       2u                  /* how often a reply may be sent again */
 #define CROWD_DUR_NS \
 	INT64_C(20000000) /* for so many, where as many wait: who asks that much at once takes them as slowly */
-#define OPEN_MAX     16u  /* of a service with the host: what may wait at a provider, unless it has another limit */
+#define OPEN_MAX     16u  /* requests of a service with the host: the default limit of a provider */
 #define MATCHED_MAX  256
 #define REFUSAL_ROOM 1024
 #define PREFIX_SIZE  12
@@ -48,14 +50,14 @@ static void drop(struct ros2_service *s, int r)
 	struct sim_bridge *b = s->bridge;
 	uint64_t n = atomic_fetch_add(&s->dropped, 1) + 1;
 
-	if ((n & (n - 1)) == 0) /* the first, then ever more rarely */
+	if ((n & (n - 1)) == 0) /* logs counts 1, 2, 4, 8, ... */
 		log_warn(b, "service %s: a request is dropped: %s (%llu so far)", s->name, topics_reason(r),
 			 (unsigned long long)n);
 }
 
 /* ---- queues, with lock held ---- */
 
-/* The thread looks again at all that waits. */
+/* Makes the thread look at all queues again. */
 static void wake(struct sim_bridge *b)
 {
 	b->replies.news++;
@@ -67,7 +69,7 @@ static size_t bytes_of(const struct ros2_request *q)
 	return sizeof(*q) + q->request_size + q->out.total;
 }
 
-/* What has just left it. */
+/* Appends a request that was just removed, for which there is room. */
 static void push_again(struct ros2_queue *queue, struct ros2_request *q)
 {
 	q->next = NULL;
@@ -77,7 +79,7 @@ static void push_again(struct ros2_queue *queue, struct ros2_request *q)
 	queue->bytes += bytes_of(q);
 }
 
-/* false: there is no room. */
+/* false: the queue is full. */
 static bool push(struct ros2_queue *queue, struct ros2_request *q)
 {
 	if (queue->n >= ROS2_REPLIES_MAX || queue->bytes + bytes_of(q) > ROS2_REPLIES_BYTES_MAX)
@@ -100,7 +102,7 @@ static struct ros2_request *pop(struct ros2_queue *queue)
 
 /* ---- replies ---- */
 
-/* "clientid=...;" of an endpoint, which the reader and writer of one client share. false: it is gone, or has none. */
+/* Reads "clientid=...;", which a client's reader and writer share. false: no endpoint, or it has none. */
 static bool client_id(const dds_builtintopic_endpoint_t *e, char id[128])
 {
 	id[0] = '\0';
@@ -109,7 +111,10 @@ static bool client_id(const dds_builtintopic_endpoint_t *e, char id[128])
 	return *id;
 }
 
-/* Which readers a reply is for: the one of this name, or this GUID; where only its writer is known, one of its participant. */
+/*
+ * Whether a reply is for this reader: it has that client id, or that GUID; if only the request's writer is known, it is
+ * of the same participant.
+ */
 static bool is_for(const struct ros2_request *q, const dds_builtintopic_endpoint_t *e, const char *name)
 {
 	char id[128];
@@ -137,7 +142,7 @@ static bool reader_matched(const struct ros2_request *q, const char *name)
 
 enum asker { ASKER_READY, ASKER_NOT_YET, ASKER_GONE };
 
-/* A client without a name cannot be waited for, nor one of a service that was removed: the reply is written at once. */
+/* A client without an id cannot be waited for, nor one of a removed service: the reply is written at once. */
 static enum asker look_for_asker(const struct ros2_request *q)
 {
 	dds_entity_t reader = atomic_load(&q->service->reader);
@@ -163,9 +168,9 @@ static bool crowded(struct sim_bridge *b)
 }
 
 /*
- * Every reader of the service gets all replies, those to others too. While it waits for one that was lost, what follows fills its
- * history, which in ROS has room for ten, and Fast DDS then drops the one that came late: so no more than that are on
- * their way. One that does not acknowledge holds the others up for 0.5 s of each five.
+ * Whether another reply may be written. Every reader of the service gets all replies. While a reader waits for one that
+ * was lost, later ones fill its history, which in ROS has room for ten, and Fast DDS then drops the late one: so fewer
+ * than that are in flight. A reader that does not acknowledge delays the others by 0.5 s out of every 5 s.
  */
 static bool may_write(struct ros2_service *s)
 {
@@ -192,14 +197,14 @@ static void log_again(struct ros2_service *s)
 {
 	uint64_t n = ++s->n_again;
 
-	if ((n & (n - 1)) == 0) /* the first, then ever more rarely */
+	if ((n & (n - 1)) == 0) /* logs counts 1, 2, 4, 8, ... */
 		log_info(s->bridge,
 			 "service %s: a reply is sent again: its client was so slow that others' replies may have pushed it "
 			 "out of the client's reader (%llu so far)",
 			 s->name, (unsigned long long)n);
 }
 
-/* Its client may have it, and ask for something else, before the write returns. */
+/* Marks q as being written: the client may receive it and make another request before the write returns. */
 static void set_writing(struct sim_bridge *b, struct ros2_request *q)
 {
 	pthread_mutex_lock(&b->replies.lock);
@@ -208,7 +213,7 @@ static void set_writing(struct sim_bridge *b, struct ros2_request *q)
 	pthread_mutex_unlock(&b->replies.lock);
 }
 
-/* false: not now; who reads lags behind. */
+/* false: not now, since a reader lags. */
 static bool send_reply(struct ros2_request *q)
 {
 	struct ros2_service *s = q->service;
@@ -237,7 +242,10 @@ static bool send_reply(struct ros2_request *q)
 	return true;
 }
 
-/* With lock held: q is among those that may push others out. Who asks so much at once alone has to see to its depth. */
+/*
+ * The caller holds the lock. Marks the sent replies that q may push out of their clients' readers. Replies to the same
+ * client do not count: a client with that many requests must choose its own depth.
+ */
 static void note_next(const struct ros2_request *q)
 {
 	for (struct ros2_request *s = q->service->bridge->replies.sent.first; s; s = s->next)
@@ -246,11 +254,11 @@ static void note_next(const struct ros2_request *q)
 }
 
 /*
- * Each client's reader gets the replies to all, and acknowledges them before its program has taken any. A program that gets no
- * processor for a moment, while ten others are answered, loses its own reply, and its call would hang. So a reply is kept until
- * its client asks for something else, or has had half a second before others could have pushed it out; else it is sent again.
- * A client that has several calls open may ask for something else after it has lost one of their replies. A client
- * ignores a reply that it does not wait for.
+ * Each client's reader gets the replies to all clients, and acknowledges them before its program has taken any. A
+ * program that gets no CPU for a moment while ten others are answered loses its own reply, and its call would hang. So
+ * a reply is kept until its client makes another request, or has had half a second before others could push the reply
+ * out; else it is sent again. A client with several open calls may make another request after it has lost one of their
+ * replies. A client ignores a reply that it does not wait for. Returns false if q is not kept.
  */
 static bool keep_sent(struct ros2_request *q)
 {
@@ -279,7 +287,10 @@ static void note_next_of(struct ros2_request *sent, const struct ros2_request *q
 	sent->taken = sent->taken || sequence_of(q) == sequence_of(sent) + 1;
 }
 
-/* With lock held: a client has asked this. One that had asked nothing else meanwhile has the reply before it. */
+/*
+ * The caller holds the lock. Records that a client has made this request; if it is the next after an earlier one, the
+ * client has the reply to that.
+ */
 static void note_request(const struct ros2_request *q)
 {
 	const struct ros2_replies *replies = &q->service->bridge->replies;
@@ -304,7 +315,7 @@ static enum sent look_at_sent(struct ros2_request *q)
 	return age_dur_ns < (q->tries ? 2 * TAKE_DUR_NS : TAKE_DUR_NS / 2) ? SENT_KEEP : SENT_AGAIN;
 }
 
-/* Called and returns with lock held. */
+/* Called and returns with the lock held. */
 static void look_at_all_sent(struct sim_bridge *b)
 {
 	struct ros2_request *q;
@@ -326,7 +337,7 @@ static void look_at_all_sent(struct sim_bridge *b)
 	}
 }
 
-/* true: it has been written, or there is nobody to write to. */
+/* true: q was written, or its client is gone. */
 static bool write_reply(struct ros2_request *q)
 {
 	enum asker asker =
@@ -339,7 +350,7 @@ static bool write_reply(struct ros2_request *q)
 	return true;
 }
 
-/* Everything that is ready, or has waited long enough. Called and returns with lock held. */
+/* Writes all replies that are ready or have waited long enough. Called and returns with the lock held. */
 static void write_replies(struct sim_bridge *b)
 {
 	struct ros2_request *q;
@@ -373,7 +384,7 @@ static void reply(struct ros2_request *q)
 	request_free(q);
 }
 
-/* A negative reply; where the type cannot carry one, the client gets no reply. */
+/* Makes a negative response. If the type cannot carry one, the client gets no reply. */
 static int refuse(struct ros2_request *q, const char *why, size_t *ret_size)
 {
 	free(q->body);
@@ -390,21 +401,21 @@ static int keep_response(struct ros2_request *q, const void *response, size_t si
 	return 0;
 }
 
-/* Of services about parameters, which have a reply for that. */
+/* For services about parameters, whose responses can carry a refusal. */
 static void log_refused(struct ros2_service *s, const char *why)
 {
 	uint64_t n = atomic_fetch_add(&s->dropped, 1) + 1;
 
-	if ((n & (n - 1)) == 0) /* the first, then ever more rarely */
+	if ((n & (n - 1)) == 0) /* logs counts 1, 2, 4, 8, ... */
 		log_warn(s->bridge, "service %s: a request is refused: %s (%llu so far)", s->name, why,
 			 (unsigned long long)n);
 }
 
-/* The host has done with it, or will not. */
+/* Called with the host's result, or when the host will not get the request. */
 static void answer(struct ros2_request *q, int result, const char *why, const void *response, size_t size)
 {
 	struct sim_bridge *b = q->service->bridge;
-	bool written = q->service->params != NULL; /* in q->out already */
+	bool written = q->service->params != NULL; /* the response is in q->out already */
 	int r;
 
 	if (written)
@@ -441,7 +452,7 @@ static void refuse_late(struct ros2_request *q)
 		answer(q, -EPIPE, "the service was removed", NULL, 0);
 }
 
-/* Called with lock held. false: too many wait already. */
+/* The caller holds the lock. false: too many requests wait already. */
 static bool wait_for_turn(struct ros2_request *q)
 {
 	if (!push(&q->service->bridge->replies.waiting, q))
@@ -450,7 +461,10 @@ static bool wait_for_turn(struct ros2_request *q)
 	return true;
 }
 
-/* From the host, which counts no more among those that it has. Too many: it comes to its turn again, after a pause. */
+/*
+ * Called by the host, for which the request no longer counts. If the provider was busy, the request waits for another
+ * turn, after a pause.
+ */
 static void on_answer(void *user, int result, const char *why, const void *response, size_t size)
 {
 	struct ros2_request *q = user;
@@ -475,7 +489,7 @@ void service_answered(struct ros2_request *q, int result, const char *why)
 	on_answer(q, result, why, NULL, 0);
 }
 
-/* Counted as open. Not with lock held: an answer may come at once. */
+/* q is already counted in n_open. The caller must not hold the lock: the answer may come at once. */
 static void ask_host(struct ros2_request *q)
 {
 	struct ros2_service *s = q->service;
@@ -496,7 +510,7 @@ static bool may_ask(const struct ros2_service *s)
 	return s->n_open < (s->params ? 1 : OPEN_MAX) && mono_now_ns() >= s->pause_mono_ns;
 }
 
-/* Called and returns with lock held. true: it has had its turn, and may be no more. */
+/* Called and returns with the lock held. true: q was passed on or refused, and may be freed already. */
 static bool turn(struct ros2_request *q)
 {
 	struct ros2_service *s = q->service;
@@ -507,7 +521,7 @@ static bool turn(struct ros2_request *q)
 		return false;
 	s->n_waiting--;
 	s->n_open += !late;
-	s->calling = !late; /* and it stays until it is not: service_calls_end() */
+	s->calling = !late; /* while set, service_calls_end() waits, so s stays valid */
 	pthread_mutex_unlock(&b->replies.lock);
 	if (late)
 		refuse_late(q);
@@ -521,7 +535,7 @@ static bool turn(struct ros2_request *q)
 	return true;
 }
 
-/* Each of those that wait now, in order. Called and returns with lock held. */
+/* Gives each waiting request its turn, in order. Called and returns with the lock held. */
 static void take_turns(struct sim_bridge *b)
 {
 	struct ros2_request *q;
@@ -564,7 +578,10 @@ static void *replies_main(void *arg)
 	return NULL;
 }
 
-/* Its endpoints go with the last of its replies. Called with lock held. returns: request_free() each. */
+/*
+ * Removes the service's sent replies from the queue. The service's endpoints are deleted with the last of them. The
+ * caller holds the lock, and frees each result with request_free() after it.
+ */
 static struct ros2_request *take_sent_of(const struct ros2_service *s)
 {
 	struct ros2_queue *sent = &s->bridge->replies.sent;
@@ -603,7 +620,7 @@ void service_calls_end(struct ros2_service *s)
 
 /* ---- requests ---- */
 
-/* The host's turn, or its own later. */
+/* Passes a new request to the host, or queues it. */
 static void call(struct ros2_request *q)
 {
 	struct ros2_service *s = q->service;
@@ -626,7 +643,10 @@ static void call(struct ros2_request *q)
 		answer(q, -EBUSY, TOO_MANY, NULL, 0);
 }
 
-/* eProsima's clients are named in the inline QoS, or by their writer; all others in the message. */
+/*
+ * Determines who made the request. Fast DDS clients are identified by inline QoS or by their writer, all others in the
+ * message.
+ */
 static void find_asker(struct ros2_request *q, const struct rtps_origin *o)
 {
 	static const uint8_t nobody[sizeof(o->related.guid)];

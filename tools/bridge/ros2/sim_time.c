@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * use_sim_time: the graph's /clock drives simd's time source `ros2`. Of several publishers one is followed until it is gone: the
- * one with the lowest GUID of those there are then, so that all who look choose the same. Never one of this simd: participants
- * of its bridges carry a mark.
+ * use_sim_time: the graph's /clock drives simd's time source `ros2`. Of several publishers one is followed until it
+ * disappears: the one with the lowest GUID at the time of choice, so that all observers choose the same. Publishers of
+ * this simd are never followed: its bridges mark their participants.
  *
- * Thread: "ros2-sim-time" reads and drives; it may block on lock-step. The others: the host's main thread.
+ * Thread: "ros2-sim-time" reads and drives, and may block on lock-step. All other functions: the host's main thread.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static void drive(struct sim_bridge *b, int64_t sim_ns)
 {
 	struct ros2_sim_time *t = &b->sim_time;
 
-	/* the host logs errors, once; the next stamp tries again */
+	/* the host logs an error once; the next stamp tries again */
 	t->thr.driving = b->host->drive(b->host->ctx, sim_ns) == 0 && sim_ns != SIM_BRIDGE_CLOCK_GONE;
 }
 
@@ -30,7 +30,7 @@ struct writer {
 	dds_guid_t guid;
 };
 
-/* Fills w with those that may be followed. Returns how many. */
+/* Fills w with the writers that may be followed. Returns their number. */
 static unsigned list_writers(struct sim_bridge *b, struct writer w[WRITERS_MAX])
 {
 	dds_instance_handle_t handles[WRITERS_MAX];
@@ -92,16 +92,16 @@ static void drop(struct sim_bridge *b, int r)
 {
 	uint64_t n = ++b->sim_time.thr.dropped;
 
-	if ((n & (n - 1)) == 0) /* the first, then ever more rarely */
+	if ((n & (n - 1)) == 0) /* logs counts 1, 2, 4, 8, ... */
 		log_warn(b, "/clock: a message is dropped: %s (%llu so far)", strerror(-r), (unsigned long long)n);
 }
 
 struct newest {
 	struct sim_bridge *bridge;
-	int64_t sim_ns; /* 0, "no time yet", is none either */
+	int64_t sim_ns; /* 0: none, or a stamp of 0, which means that there is no time yet */
 };
 
-/* The newest stamp of the one that is followed. */
+/* Reads a stamp of the publisher that is followed; the newest one remains. */
 static void read_stamp(void *arg, const struct endpoint_sample *s)
 {
 	struct newest *newest = arg;
@@ -138,7 +138,7 @@ static void *sim_time_main(void *arg)
 
 /* ---- open ---- */
 
-/* As rclcpp asks for it. The participant owns all of it. */
+/* Creates the reader with rclcpp's QoS. The participant owns all of it. */
 static int create_entities(struct sim_bridge *b)
 {
 	static const struct ros2_qos newest = { .reliable = false, .transient_local = false, .depth = 1 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One topic on its way out: its writer, with which QoS, and the writing. */
+/* An outbound topic: its writer, the writer's QoS, and writing. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "ros/ros_type.h"
 
 /*
- * What sensors send is best effort and the newest few; the rest is reliable: a reliable writer serves both kinds of readers. Of
- * time only the newest counts.
+ * Sensor data is best effort with a small depth; the rest is reliable, which serves best-effort readers too. For time
+ * only the newest message counts.
  */
 static struct ros2_qos default_qos(const char *topic, const char *ros, bool all_in_one)
 {
@@ -91,7 +91,7 @@ static void topic_free(struct ros2_topic *t)
 	free(t);
 }
 
-/* The graph gives the time, so we do not. That "*" in the rig lists /clock too is no mistake. */
+/* /clock is not sent while the graph gives the time. If "*" in the rig includes /clock, that is no mistake. */
 static int time_comes_in(struct sim_bridge *b, const struct ros2_topic *t, char *why, size_t why_size)
 {
 	if (!b->sim_time.on || !is_clock(t))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See type_description.h. What a peer says becomes text, line by line: only words that may stand in a definition get there, and who reads the
- * text bounds the rest.
+ * See type_description.h. A peer's description is written as text, line by line: only words that are legal in a
+ * definition are copied, and the reader of the text enforces all other limits.
  */
 #include "type_description.h"
 
@@ -15,7 +15,7 @@
 #include "ros/ros_text.h"
 
 #define TYPE_NAME_MAX 255u
-#define FIELDS_MAX    4096u /* of a type */
+#define FIELDS_MAX    4096u /* most fields of a type */
 
 /* ---- the request ---- */
 
@@ -36,7 +36,7 @@ int type_description_ask(const char *type, const char *hash, const struct rpc_id
 
 /* ---- words ---- */
 
-struct text { /* a string of the message */
+struct text { /* a string in the message; no NUL at its end */
 	const char *s;
 	size_t len;
 };
@@ -66,7 +66,7 @@ static bool is_same(const struct text *t, const char *s)
 	return t->len == strlen(s) && memcmp(t->s, s, t->len) == 0;
 }
 
-/* "pkg/Name" of "pkg/msg/Name". */
+/* Writes "pkg/Name" for "pkg/msg/Name". */
 static void put_name(FILE *f, const struct text *t)
 {
 	const char *msg = memmem(t->s, t->len, "/msg/", 5);
@@ -79,16 +79,16 @@ static void put_name(FILE *f, const struct text *t)
 
 /* ---- types and names ---- */
 
-/* By number of FieldType.msg, of one; NULL: there is no such word. */
+/* Words for the scalar type numbers of FieldType.msg; NULL: no such type. */
 static const char *const words[] = {
 	[2] = "int8",    [3] = "uint8",    [4] = "int16",    [5] = "uint16",   [6] = "int32", [7] = "uint32",
 	[8] = "int64",   [9] = "uint64",   [10] = "float32", [11] = "float64", [15] = "bool", [16] = "byte",
 	[17] = "string", [18] = "wstring", [21] = "string",  [22] = "wstring",
 };
 #define NESTED      1u
-#define BOUNDED     21u /* strings */
+#define BOUNDED     21u /* bounded strings */
 #define BOUNDED_W   22u
-#define KINDS       48u /* then arrays, bounded sequences and sequences of them */
+#define KINDS       48u /* ids per kind; the kinds after the first: arrays, bounded sequences, sequences */
 #define OF_ARRAY    1u
 #define OF_BOUNDED  2u
 #define OF_SEQUENCE 3u
@@ -119,7 +119,7 @@ static bool put_type(FILE *f, const struct field_type *t)
 	return of <= OF_SEQUENCE;
 }
 
-/* Whether there is a line of a definition for it. */
+/* Writes the line for a field. false: .msg cannot express it. */
 static bool put_field(FILE *f, struct sim_dec *d)
 {
 	struct text name = take_text(d, SIM_BODY_MAX);
@@ -129,13 +129,13 @@ static bool put_field(FILE *f, struct sim_dec *d)
 	t.capacity = sim_dec_u64(d, "capacity");
 	t.string_capacity = sim_dec_u64(d, "string_capacity");
 	t.nested = take_text(d, TYPE_NAME_MAX);
-	(void)take_text(d, SIM_BODY_MAX); /* the default value, which the hash is not of */
+	(void)take_text(d, SIM_BODY_MAX); /* default value, which the hash does not cover */
 	ok = !d->err && is_word(&name, "") && put_type(f, &t);
 	fprintf(f, " %.*s\n", ok ? (int)name.len : 0, name.s);
 	return ok;
 }
 
-/* One description; name: the one that it must have, NULL: any, and a line says which. */
+/* Writes one description. name: the name that it must have; NULL: any, written as a line before it. */
 static bool put_description(FILE *f, struct sim_dec *d, const char *name)
 {
 	struct text is = take_text(d, TYPE_NAME_MAX);
@@ -155,7 +155,7 @@ static bool put_description(FILE *f, struct sim_dec *d, const char *name)
 	return ok;
 }
 
-/* *ret_text of malloc(), NULL: it cannot be said in .msg. */
+/* *ret_text: from malloc(); NULL if .msg cannot express the type. */
 static int read_fields(const char *type, struct sim_dec *d, char **ret_text)
 {
 	size_t len;
@@ -186,7 +186,7 @@ struct source {
 	struct text type, contents;
 };
 
-/* The file of the type itself, then the others. NULL: it is not among them, or no memory. */
+/* Joins the files, that of the type itself first. NULL: that one is missing, or no memory. */
 static char *join(const char *type, struct source *list, uint32_t n)
 {
 	char *text = NULL;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Participants of our domain and this machine that are on a network interface, where we are on loopback alone. They announce themselves
- * to a group, at a port that only their domain has. They have joined that group at their interface, so the kernel hands a copy to each
- * socket of this machine that is bound to group and port, and ours joins nothing: no packet says that it is there. Its filter takes
- * nothing of other machines. Whoever is heard so, and is not discovered within some seconds, is apart.
+ * Participants of our domain that use a network interface of this machine, while we use loopback alone. Participants
+ * announce themselves to a multicast group, at a port that only their domain uses. They have joined the group at their
+ * interface, so the kernel copies each announcement to every socket of this machine that is bound to group and port.
+ * Our socket joins nothing, so no packet reveals it, and its filter drops packets of other machines. A participant that
+ * is heard here but not discovered within some seconds cannot take part.
  *
- * Not seen is a participant that announces itself without multicast, as with ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST.
+ * A participant that announces itself without multicast, as with ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST, is not found.
  *
  * Thread: "ros2-graph".
  */
@@ -21,14 +22,14 @@
 #include "ros2.h"
 
 #define GROUP        "239.255.0.1"
-#define PORT_FROM    7400u /* RTPS: this, and 250 of each domain */
+#define PORT_FROM    7400u /* RTPS: domain N has the ports from 7400 + 250 N */
 #define PORTS_EACH   250u
 #define PREFIX_AT    8u
 #define HEADER       (PREFIX_AT + ROS2_PREFIX)
-#define LO_INDEX     1                    /* in each network namespace */
-#define APART_DUR_NS INT64_C(4000000000)  /* by then a participant that takes part has been discovered */
-#define KEPT_DUR_NS  INT64_C(70000000000) /* they announce themselves each 3 to 30 s */
-#define PACKETS      4096                 /* of one look */
+#define LO_INDEX     1                    /* the same in every network namespace */
+#define APART_DUR_NS INT64_C(4000000000)  /* a participant that takes part is discovered within this time */
+#define KEPT_DUR_NS  INT64_C(70000000000) /* participants announce themselves every 3 to 30 s */
+#define PACKETS      4096                 /* the most that one look reads */
 
 /* ---- the socket ---- */
 
@@ -130,7 +131,7 @@ static void note(struct ros2_unheard *u, const uint8_t *prefix, unsigned interfa
 	u->one[i].last = now;
 }
 
-/* Where a packet of RTPS came in. 0: it is another one, or came over loopback; -1: there is none. */
+/* Returns the interface index that an RTPS packet came in on. 0: not RTPS, or over loopback; -1: no packet. */
 static int receive(int fd, uint8_t header[HEADER])
 {
 	struct iovec iov = { .iov_base = header, .iov_len = HEADER };
