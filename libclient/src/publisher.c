@@ -296,6 +296,9 @@ static int prove(struct sim_publisher *p, struct pub_reg *reg)
 
 		if (reg->session->dead)
 			return err_set(-ENOTCONN, "channel %s: disconnected from simd", reg->name);
+		if (!ipc_alive(reg->port->att->ipc))
+			return err_set(-ESTALE, "channel %s: the data plane is being restarted; try in a moment",
+				       reg->name);
 		if (proc_wait_over(&w, now))
 			return err_set(-ETIMEDOUT,
 				       "channel %s: the data plane did not connect it to simd within 2 s; "

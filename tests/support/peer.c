@@ -89,8 +89,11 @@ struct sim_publisher *peer_advertise(struct peer *p, struct sim_client *c, const
 {
 	struct sim_publisher_options o = { .size = sizeof(o), .max_body = max_body, .flags = flags };
 	struct sim_publisher *pub;
+	int r;
 
-	PEER(p, sim_advertise(c, channel, &sim_Ultrasonic_type, &o, &pub) == 0);
+	while ((r = sim_advertise(c, channel, &sim_Ultrasonic_type, &o, &pub)) == -ESTALE)
+		pace_us(2000); /* simd replaces the data plane: another process may have broken it */
+	PEER(p, r == 0);
 	return pub;
 }
 

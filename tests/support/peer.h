@@ -72,6 +72,7 @@ void peer_tell(struct peer *p, int command);
 void peer_join(struct peer *p, pid_t pid);
 
 struct sim_client *peer_connect(struct peer *p, const char *name);
+/* Tries again while simd replaces the data plane, as a program does. */
 struct sim_publisher *peer_advertise(struct peer *p, struct sim_client *c, const char *channel, size_t max_body,
 				     unsigned flags);
 /* Offers the next message; returns the result of sim_try_queue, or sim_loan's error (then nothing was offered). */

@@ -52,6 +52,7 @@ static void bridge_again(struct sim_client *c, struct bridge_peer *b)
 static int (*plain_wait)(void *arg, int fd, short events, int64_t timeout_dur_ns);
 static unsigned stop_roudi_in; /* that many waits of a client from now; 0: not */
 static unsigned feed_roudi_in; /* the same; it is given a CPU */
+static unsigned kill_roudi_in; /* the same; it is killed, and simd says so */
 
 /* A client's wait: between two steps of its recovery. */
 static int slow_wait(void *arg, int fd, short events, int64_t timeout_dur_ns)
@@ -61,6 +62,8 @@ static int slow_wait(void *arg, int fd, short events, int64_t timeout_dur_ns)
 		ipc_mem_roudi_stop(w.bus, true);
 	if (feed_roudi_in && --feed_roudi_in == 0)
 		ipc_mem_roudi_starve(w.bus, false);
+	if (kill_roudi_in && --kill_roudi_in == 0)
+		world_kill_roudi(&w);
 	return plain_wait(&w, fd, events, timeout_dur_ns);
 }
 
@@ -70,7 +73,7 @@ static int setup(void **state)
 	world_create(&w, test_seed(2), ", \"dispatch\": {\"wait_ms\": 200}");
 	plain_wait = w.env.wait;
 	w.env.wait = slow_wait;
-	stop_roudi_in = feed_roudi_in = 0;
+	stop_roudi_in = feed_roudi_in = kill_roudi_in = 0;
 	return 0;
 }
 
@@ -423,6 +426,40 @@ TEST_WITH(an_overloaded_roudi_is_asked_again, setup, teardown)
 }
 
 /* The same for a connected client that asks for one more port. */
+/* Whether sim_advertise() noticed that the data plane ended in its n-th wait; it never waits for a port that is dead. */
+static bool cut_off(unsigned n)
+{
+	struct sim_client *c = world_client(&w, "sensor", 0);
+	struct sim_publisher *p = NULL;
+	int64_t begin = exec_now(w.x);
+	int r;
+
+	kill_roudi_in = n;
+	r = sim_advertise(c, "imu", &sim_Imu_type, NULL, &p);
+	if (r < 0)
+		assert_int_equal(r, -ESTALE);
+	assert_true(exec_now(w.x) - begin < 1000 * MS);
+	sim_publisher_destroy(p);
+	if (kill_roudi_in == 0) {
+		world_process(&w, c);
+		world_start_roudi(&w);
+	}
+	kill_roudi_in = 0;
+	world_until(&w, c, SIM_CLIENT_CONNECTED);
+	sim_publisher_destroy(imu_advertise(c, "imu", 0));
+	sim_disconnect(c);
+	return r < 0;
+}
+
+TEST_WITH(an_advertise_ends_at_once_when_the_data_plane_does, setup, teardown)
+{
+	unsigned n = 1;
+
+	while (cut_off(n))
+		n++;
+	assert_true(n > 2); /* in the call of simd, and in the wait for the connection */
+}
+
 TEST_WITH(a_port_that_is_refused_later_makes_the_client_reconnect, setup, teardown)
 {
 	struct outcome done = { 0 };
