@@ -63,6 +63,29 @@ int dispatch_bridge_add(struct dispatch *d, const struct dispatch_bridge *from)
 	return COMMAND(d, .run = run_bridge_add, .object = b, .free_object = free_bridge_object);
 }
 
+static const char *why_not_carried(int error)
+{
+	switch (error) {
+	case -ENOSPC:
+		return "it has as many bridges as it may have";
+	case -EMSGSIZE:
+		return "its definition is too long for a lane";
+	default:
+		return strerror(-error);
+	}
+}
+
+/* Makes the text that the lane announces the channel with; -ENOMEM, -EMSGSIZE. */
+static int write_route(const struct d_channel *ch, const char *options, struct d_route *rt)
+{
+	rt->text = mem_printf("{\"id\":%u,\"name\":\"%s\",\"max_body\":%llu,\"type\":%s,\"options\":%s}", ch->id,
+			      ch->name, (unsigned long long)ch->max_body, ch->type_json, options ? options : "{}");
+	if (!rt->text)
+		return -ENOMEM;
+	rt->text_len = (uint32_t)strlen(rt->text);
+	return rt->text_len > LANE_PACKET_MAX - sizeof(struct lane_head) ? -EMSGSIZE : 0;
+}
+
 static void run_route(struct dispatch *d, struct d_command *c)
 {
 	struct d_channel *ch = d_command_channel(d, c->id, "route");
@@ -72,20 +95,15 @@ static void run_route(struct dispatch *d, struct d_command *c)
 
 	if (!ch || !b)
 		return;
-	rt->text =
-		mem_printf("{\"id\":%u,\"name\":\"%s\",\"max_body\":%llu,\"type\":%s,\"options\":%s}", ch->id, ch->name,
-			   (unsigned long long)ch->max_body, ch->type_json, c->text ? (const char *)c->text : "{}");
-	rt->text_len = rt->text ? (uint32_t)strlen(rt->text) : UINT32_MAX;
-	r = rt->text_len > LANE_PACKET_MAX - sizeof(struct lane_head) ? -EMSGSIZE : d_route_add(ch, b, rt);
+	r = write_route(ch, c->text, rt);
+	if (r == 0)
+		r = d_route_add(ch, b, rt);
 	if (r >= 0) {
 		c->object = NULL;
 		return;
 	}
 	if (r != -EEXIST)
-		log_error("channel %s: %s: bridge %s does not carry it", ch->name,
-			  r == -ENOSPC ? "it has as many bridges as it may have"
-				       : "its definition is too long for a lane",
-			  b->name);
+		log_error("channel %s: %s: bridge %s does not carry it", ch->name, why_not_carried(r), b->name);
 	mem_free(rt->text);
 }
 

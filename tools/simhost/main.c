@@ -63,10 +63,11 @@ static bool is_wrong_launch(const struct args *a)
 
 static int check(const struct args *a)
 {
-	bool ok = !a->dags.n || check_dags(a->dags.v, a->dags.n, stdout, stderr);
+	bool ok;
 
 	if (a->launch && is_wrong_launch(a))
 		return wrong_usage(wrong_launch);
+	ok = !a->dags.n || check_dags(a->dags.v, a->dags.n, stdout, stderr);
 	if (a->scheduler)
 		ok &= check_scheduler_file(a->scheduler, stderr);
 	if (a->launch)

@@ -188,7 +188,8 @@ TEST_WITH(a_given_scheduler_is_checked, enter, NULL)
 {
 	char *dag[] = { "simhost", "--check", "--scheduler", "s.conf", "--dag", "a.json", NULL };
 	char *alone[] = { "simhost", "--check", "--scheduler", "s.conf", NULL };
-	char *launch[] = { "simhost", "--check", "--scheduler", "s.conf", "--launch", "x.launch", NULL };
+	char *launch[] = { "simhost",  "--check", "--scheduler", "s.conf", "--launch",
+			   "x.launch", "--dag",   "none.json",   NULL };
 	char text[4096];
 
 	assert_int_equal(run(dag, text, sizeof(text)), 1);
@@ -206,6 +207,7 @@ TEST_WITH(a_given_scheduler_is_checked, enter, NULL)
 		strstr(text, "note: s.conf: threads[0]: there is no thread io_poller to put anywhere, ignored"));
 	assert_int_equal(run(alone, text, sizeof(text)), 0);
 	assert_int_equal(run(launch, text, sizeof(text)), 2); /* as without --check */
+	assert_null(strstr(text, "none.json"));               /* refused before anything is checked */
 }
 
 #define LAUNCH(sched) \
