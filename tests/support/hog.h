@@ -75,6 +75,8 @@ static inline pid_t hog_start(void)
 	assert_true(pid >= 0);
 	if (pid == 0)
 		hog_run();
+	/* another test's hog may keep it from the CPU later: a SIGCONT before it has stopped would be lost */
+	assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
 	hog_pin(pid, cpu);
 	if (sched_setscheduler(pid, SCHED_FIFO, &real_time) == 0)
 		return pid;

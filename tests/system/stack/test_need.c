@@ -774,7 +774,8 @@ TEST_FULL_WITH(a_held_slot_outlasts_its_generation, NULL, again)
 	simd = start();
 	pid = peer_fork(p, late_writer);
 	AWAIT(p->ready);
-	stack_shm_fill(16 * MIB); /* held slots do not prevent the next generation */
+	assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid); /* before that a SIGCONT would be lost */
+	stack_shm_fill(16 * MIB);                             /* held slots do not prevent the next generation */
 	life = stack_life();
 	assert_int_equal(kill(stack_roudi(), SIGKILL), 0);
 	AWAIT(stack_life() != life && stack_life() != 0);
