@@ -15,6 +15,7 @@
 #include "time/source.h"
 #include "err.h"
 #include "fd.h"
+#include "ipc.h"
 #include "jsonx.h"
 #include "mem.h"
 #include "trust.h"
@@ -23,6 +24,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <limits.h>
 #include <poll.h>
 #include <sim/slot.h>
 #include <signal.h>
@@ -133,6 +135,16 @@ static void check_program(struct check *k, const char *file, const char *key, co
 	mem_free(path);
 }
 
+/* What simd preloads into the RouDi that it starts is a part of its own installation. */
+static void check_roudi(struct check *k)
+{
+	char preload[PATH_MAX];
+
+	check_program(k, conf_origin(k->root, "roudi.path"), "roudi.path", conf_string(k->root, "roudi.path"), "");
+	if (ipc_roudi_preload(preload, sizeof(preload)) < 0)
+		found(k, NULL, "%s; install simd again", ipc_why());
+}
+
 static void check_programs(struct check *k)
 {
 	const char *name;
@@ -140,8 +152,7 @@ static void check_programs(struct check *k)
 	check_program(k, conf_origin(k->root, "bridge.program"), "bridge.program",
 		      conf_string(k->root, "bridge.program"), "");
 	if (!config_roudi_external(k->root))
-		check_program(k, conf_origin(k->root, "roudi.path"), "roudi.path", conf_string(k->root, "roudi.path"),
-			      "");
+		check_roudi(k);
 	if (config_time_source(k->b->conf, &name) >= 0 && strcmp(name, "ss2") == 0 &&
 	    conf_count(k->root, "ss2.command"))
 		check_program(k, conf_origin(k->root, "ss2.command"), "ss2.command",

@@ -5,6 +5,7 @@
  */
 #include "boot.h"
 #include "err.h"
+#include "ipc.h"
 #include "opt.h"
 #include "supervise/process.h"
 #include "trust.h"
@@ -92,6 +93,7 @@ int main(int argc, char *argv[])
 	 * of the heap.
 	 */
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+	ipc_installed(SIMD_PLUGINDIR);
 	opt_parse_or_exit(&program, argc, argv, &b.args);
 	if (b.args.trust_files)
 		setenv(TRUST_VARIABLE, "1", 1); /* also for processes that simd starts */

@@ -301,6 +301,11 @@ int ipc_probe(const char *plane, uint32_t timeout_ms);
  * or another client then waits for. -ELIBACC: it is not installed.
  */
 int ipc_roudi_preload(char *ret, size_t n);
+/*
+ * Names the folder of plug-ins where the data plane's shared objects are looked for after those beside the library and
+ * the program; kept. Before any attachment.
+ */
+void ipc_installed(const char *dir);
 
 /* Sentence for the last error of the calling thread; "" if none. Valid until the thread's next ipc call. */
 const char *ipc_why(void);

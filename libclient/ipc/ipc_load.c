@@ -31,10 +31,6 @@
 #define PRELOAD "roudi_robust.so"
 #define TAG_LEN 8
 
-#ifndef IPC_MODULE_DIR
-#define IPC_MODULE_DIR "/usr/local/lib/simd"
-#endif
-
 struct attachment {
 	const struct ipc_ops *ops;
 	pid_t pid;                   /* process that loaded it; a fork inherits the table */
@@ -50,6 +46,13 @@ static struct {
 } attachments = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---- finding the module ---- */
+
+static const char *installed = "/usr/local/lib/simd";
+
+void ipc_installed(const char *dir)
+{
+	installed = dir;
+}
 
 static bool readable(const char *path)
 {
@@ -91,14 +94,14 @@ static bool find_object(const char *what, char *ret, size_t n)
 		if (beside(exe, what, ret, n))
 			return true;
 	}
-	return snprintf(ret, n, "%s/%s", IPC_MODULE_DIR, what) < (int)n && readable(ret);
+	return snprintf(ret, n, "%s/%s", installed, what) < (int)n && readable(ret);
 }
 
 int ipc_roudi_preload(char *ret, size_t n)
 {
 	if (find_object(PRELOAD, ret, n))
 		return 0;
-	return ipc_fail(-ELIBACC, "%s is not beside the program, nor in %s", PRELOAD, IPC_MODULE_DIR);
+	return ipc_fail(-ELIBACC, "%s is not beside the program, nor in %s", PRELOAD, installed);
 }
 
 /* SIM_IPC_MODULE, or find_object(). */
@@ -118,7 +121,7 @@ static int find_module(char *ret, size_t n, struct ipc_text *why)
 	snprintf(why->s, sizeof(why->s),
 		 "%s is not beside the library or the program, nor in %s; install simd, or set "
 		 "SIM_IPC_MODULE",
-		 MODULE, IPC_MODULE_DIR);
+		 MODULE, installed);
 	return -ELIBACC;
 }
 
