@@ -108,8 +108,8 @@ install: all
 	@# a rig is read from anywhere: what it names lies beside it, and its components with the plug-ins
 	@for r in config/rigs/*.json; do \
 		sed -e 's|"config/rigs/|"$(DATADIR)/simd/rigs/|g' -e 's|"build/examples"|"$(PLUGINDIR)"|' $$r >$(D)$(DATADIR)/simd/rigs/$${r##*/} || exit 1; done
-	@# the loader has to hear of a library that is new on this machine; a package does that itself
-	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ! command -v ldconfig >/dev/null || ldconfig
+	@# the loader has to hear of a library that is new where it looks; a package does that itself
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ! ldconfig -NXv 2>/dev/null | grep -qE '^(/usr)?$(LIBDIR:/usr%=%):' || ldconfig
 	@[ -z "$(USES_SYSTEMD)" ] || { systemd-sysusers $(SYSUSERSDIR)/simd.conf && \
 		{ [ ! -d /run/systemd/system ] || systemctl daemon-reload; }; }
 	@echo "simd $(VERSION) is installed$(if $(DESTDIR), below $(DESTDIR)): programs in $(BINDIR), libraries in $(LIBDIR), plug-ins in $(PLUGINDIR)"
