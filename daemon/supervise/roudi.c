@@ -629,7 +629,8 @@ static int replace(struct roudi *r, struct state_proc proc, const char *why)
 static int adopt(struct roudi *r)
 {
 	if (r->left.hash != r->config_hash)
-		return replace(r, r->left.proc, "does not have the configured pools");
+		return replace(r, r->left.proc,
+			       "does not have the configured pools, or belonged to a simd of another wire version");
 	if (ipc_probe(r->plane, r->probe_timeout_ms) < 0)
 		return replace(r, r->left.proc, "does not answer");
 	r->adopted = true;

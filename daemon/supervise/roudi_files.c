@@ -10,6 +10,7 @@
 #include "log.h"
 #include "mem.h"
 #include "number.h"
+#include "wire/pages.h"
 #include "plane.h"
 #include "trust.h"
 #include "rnd.h"
@@ -52,6 +53,7 @@ static int config_text(const struct pools *p, char *buf, size_t size)
 
 int roudi_write_config(const char *dir, const struct pools *p, char **ret_path, uint64_t *ret_hash)
 {
+	static const uint32_t wire = WIRE_ABI;
 	char text[CONFIG_TEXT_MAX], *path;
 	int n = config_text(p, text, sizeof(text)), r;
 
@@ -66,7 +68,7 @@ int roudi_write_config(const char *dir, const struct pools *p, char **ret_path, 
 		return r;
 	}
 	*ret_path = path;
-	*ret_hash = hash64(HASH64_INIT, text, (size_t)n);
+	*ret_hash = hash64(hash64(HASH64_INIT, &wire, sizeof(wire)), text, (size_t)n);
 	return 0;
 }
 

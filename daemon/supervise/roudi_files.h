@@ -18,7 +18,7 @@
 
 struct ipc;
 
-/* Writes <dir>/roudi.toml. ret_hash: hash of its text. ret_path: mem_free. */
+/* Writes <dir>/roudi.toml. ret_hash: hash of its text and of WIRE_ABI. ret_path: mem_free. */
 int roudi_write_config(const char *dir, const struct pools *p, char **ret_path, uint64_t *ret_hash);
 
 /* Free bytes in /dev/shm; -1: unknown. */

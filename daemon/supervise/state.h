@@ -36,7 +36,7 @@ struct state {
 	uint32_t generation;
 	struct state_proc roudi;
 	bool roudi_owned;
-	uint64_t roudi_hash; /* of RouDi's configuration */
+	uint64_t roudi_hash; /* of RouDi's configuration and WIRE_ABI */
 	struct state_app apps[STATE_APPS_MAX];
 	unsigned n_apps;
 	struct state_proc children[STATE_CHILDREN_MAX]; /* bridges and processes of the rigs that simd started */
