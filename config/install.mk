@@ -4,6 +4,8 @@
 #?  make install      DESTDIR= PREFIX=/usr/local SYSCONFDIR= UNITDIR=; give make the same, then it has nothing to build
 #?  make uninstall    the same switches; configuration stays, enabled services do not
 #?  make dist         $(B)/simd-VERSION.tar.gz: what is committed, in the same bytes wherever it is made; it builds without git
+#?  make deb          $(B)/deb/*.deb: Debian packages of what is committed, in the same bytes wherever they are made; DEB_VERSION=
+#?  make apt-repo     $(B)/apt: those packages as a repository for apt, a folder that a web server can serve
 
 BINDIR     ?= $(PREFIX)/bin
 LIBDIR     ?= $(PREFIX)/lib
@@ -150,4 +152,16 @@ dist:
 	@env -u GZIP gzip -9nf $(B)/$(DIST).tar
 	@echo "$(B)/$(DIST).tar.gz"
 
-.PHONY: install uninstall dist
+# ---- Debian packages (config/packaging/README.md) ----
+
+# apt upgrades to what is later: a tree between two releases gives, for instance, 0.1.0+git20260101.
+DEB_VERSION ?= $(VERSION)
+
+deb: dist
+	tools/dev/deb $(B)/deb $(B)/$(DIST).tar.gz $(DEB_VERSION)
+
+apt-repo:
+	@[ -d $(B)/deb ] || { echo "make apt-repo: there are no packages yet; run make deb"; exit 1; }
+	tools/dev/apt-repo $(B)/apt $(B)/deb
+
+.PHONY: install uninstall dist deb apt-repo

@@ -166,6 +166,7 @@ soak_full()
 	# of models in virtual time thousands, of whole stacks twenty
 	stage "tests on a bad machine" WERROR=1 LEVEL=whole HUNT="$(date +%s)" LIMIT=3000 RUNS="${RUNS:-20}" run-tests
 	stage "long tests" WERROR=1 LEVEL=soak LIMIT=14400 RUNS="${RUNS:-5000}" run-tests
+	script_stage "Debian packages" tools/dev/check-deb
 	stage "fuzzing" FUZZ_SECONDS="${FUZZ_SECONDS:-600}" fuzz
 	for i in 1 2 3 4 5; do
 		stage "bench, $i of 5" bench
