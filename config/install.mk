@@ -59,7 +59,7 @@ install: all
 	$(INSTALL) -d $(D)$(BINDIR) $(D)$(LIBDIR)/pkgconfig $(D)$(PLUGINDIR) $(D)$(INCLUDEDIR)/sim/msg $(D)$(INCLUDEDIR)/sim/srv \
 		$(D)$(DATADIR)/simd/msg/sim $(D)$(DATADIR)/simd/srv/sim $(D)$(DATADIR)/simd/examples/bridge \
 		$(D)$(DATADIR)/simd/examples/perception $(D)$(DATADIR)/simd/examples/world \
-		$(D)$(DATADIR)/simd/examples/readback $(D)$(DOCDIR)
+		$(D)$(DATADIR)/simd/examples/readback $(D)$(DATADIR)/simd/examples/python $(D)$(DATADIR)/simd/python/simclient $(D)$(DOCDIR)
 	$(INSTALL) -m 755 $(filter-out %/simd,$(INSTALL_PROGRAMS)) $(INSTALLED)/simd $(D)$(BINDIR)
 	$(if $(INSTALL_LIBS),for so in $(SO_NAMES); do name=$${so%=*}; \
 		$(INSTALL) -m 644 $(B)/lib/$${so#*=} $(D)$(LIBDIR) && \
@@ -75,6 +75,9 @@ install: all
 	$(INSTALL) -m 644 $(wildcard libclient/examples/perception/*.[ch]) libclient/examples/perception/Makefile $(D)$(DATADIR)/simd/examples/perception
 	$(INSTALL) -m 644 libclient/examples/world/convoy.c libclient/examples/world/vehicle_host.cpp libclient/examples/world/Makefile $(D)$(DATADIR)/simd/examples/world
 	$(INSTALL) -m 644 libclient/examples/readback/camera_gles.c libclient/examples/readback/camera_vulkan.c libclient/examples/readback/Makefile $(D)$(DATADIR)/simd/examples/readback
+	$(INSTALL) -m 644 $(wildcard libclient/examples/python/*.py) $(D)$(DATADIR)/simd/examples/python
+	$(INSTALL) -m 644 libclient/python/pyproject.toml libclient/python/README.md $(D)$(DATADIR)/simd/python
+	$(INSTALL) -m 644 $(wildcard libclient/python/simclient/*.py) $(D)$(DATADIR)/simd/python/simclient
 	$(INSTALL) -m 644 $(B)/examples/libperception.so $(D)$(PLUGINDIR)
 	$(INSTALL) -m 644 tools/bridge/null/null.c tools/bridge/null/Makefile $(D)$(DATADIR)/simd/examples/bridge
 	$(INSTALL) -m 644 config/packaging/LICENSE $(D)$(DOCDIR)

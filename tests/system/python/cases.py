@@ -212,7 +212,7 @@ def wrong_values():
         raises(ValueError, "a/B.msg:2: 'float32' is not", Type.from_msg, "a/B", "int8 x\nfloat32\n")
         raises(errno.EINVAL, "two fields", Type.from_msg, "a/B", "int8 x\nint8 x\n")
         if numpy:
-            raises(TypeError, ">f8", setattr, imu, "orientation_covariance", numpy.zeros(9, ">f8"))
+            raises(TypeError, "'>d'", setattr, imu, "orientation_covariance", numpy.zeros(9, ">f8"))
             raises(ValueError, "contiguous", setattr, message, "data", numpy.zeros(8, numpy.uint8)[::2])
 
 

@@ -95,6 +95,18 @@ CASE(time_is_read_slept_and_controlled, "clock")
 CASE(services_are_offered_and_called, "services")
 CASE(parameters_are_declared_and_set, "params")
 
+TEST_WITH(the_package_is_installed_without_a_network_and_its_examples_run, setup, stack_sweep)
+{
+	assert_int_equal(python("tests/system/python/examples.py", "system"), 0);
+	stack_stop(simd);
+}
+
+TEST_WITH(the_example_that_drives_time_runs, setup_driven, stack_sweep)
+{
+	assert_int_equal(python("tests/system/python/examples.py", "driven"), 0);
+	stack_stop(simd);
+}
+
 TEST_WITH(a_driver_and_a_participant_are_in_python, setup_driven, stack_sweep)
 {
 	assert_int_equal(python_case("driving"), 0); /* time has begun, so /clock has a message from now on */
