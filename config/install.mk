@@ -3,6 +3,7 @@
 #
 #?  make install      DESTDIR= PREFIX=/usr/local SYSCONFDIR= UNITDIR=; give make the same, then it has nothing to build
 #?  make uninstall    the same switches; configuration stays, enabled services do not
+#?  make wheel        $(B)/wheel/simclient-*.whl, the Python package; from what this machine has (python3-pip, -setuptools, -wheel)
 #?  make dist         $(B)/simd-VERSION.tar.gz: what is committed, in the same bytes wherever it is made; it builds without git
 #?  make deb          $(B)/deb/*.deb: Debian packages of what is committed, in the same bytes wherever they are made; DEB_VERSION=
 #?  make apt-repo     $(B)/apt: those packages as a repository for apt, a folder that a web server can serve
@@ -155,6 +156,13 @@ dist:
 	@env -u GZIP gzip -9nf $(B)/$(DIST).tar
 	@echo "$(B)/$(DIST).tar.gz"
 
+# from a copy, because setuptools writes beside the sources
+wheel:
+	rm -rf $(B)/wheel && mkdir -p $(B)/wheel
+	cp -r libclient/python $(B)/wheel/source
+	/usr/bin/python3 -m pip wheel -q --no-index --no-deps --no-build-isolation -w $(B)/wheel $(B)/wheel/source
+	rm -rf $(B)/wheel/source
+
 # ---- Debian packages (config/packaging/README.md) ----
 
 # apt upgrades to what is later: a tree between two releases gives, for instance, 0.1.0+git20260101.
@@ -167,4 +175,4 @@ apt-repo:
 	@[ -d $(B)/deb ] || { echo "make apt-repo: there are no packages yet; run make deb"; exit 1; }
 	tools/dev/apt-repo $(B)/apt $(B)/deb
 
-.PHONY: install uninstall dist deb apt-repo
+.PHONY: install uninstall wheel dist deb apt-repo

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Publishing: a message is loaned, filled in place, and handed over without a copy."""
+import collections
 import ctypes as c
+import errno
 import os
 import struct
 import weakref
@@ -8,7 +10,7 @@ import weakref
 from . import _lib
 from ._fields import Record
 from ._handle import Handle
-from ._lib import closed, lib
+from ._lib import SimError, closed, lib
 from ._memory import Memory
 
 NO_WAIT, LATCH, LOCAL = 1, 2, 4
@@ -87,6 +89,7 @@ class Publisher(Handle):
         self._default = max_body or lib.sim_publisher_default_body(type_.pointer)
         self._zeros, self._out, self._class = bytes(type_.fixed_size), c.c_void_p(), type_.subclass(Loan)
         self._loans, self._closing = {}, None  # slot -> its Memory, weakly
+        self._due = collections.deque()  # slots to be returned
         super().__init__(client, pointer.value)
 
     def loan(self, size=None, /, **counts):
@@ -95,6 +98,8 @@ class Publisher(Handle):
         if counts:
             size = self.type.size(**counts)
         size, out = max(size or self._default, self.type.fixed_size), c.c_void_p()
+        for _ in range(len(self._due)):
+            self._use(self._unloan, self._due.popleft())
         self._use(lib.sim_loan, size, c.byref(out))
         message = self._class(self, out.value, size)
         self._loans[out.value] = weakref.ref(message._memory)
@@ -125,14 +130,21 @@ class Publisher(Handle):
             self._loans.pop(slot, None)
             if used != memory.size:
                 lib.sim_slot_set_size(slot, used)
+            self._hand_over(pointer, slot, done, local)
+        finally:
+            self._inside.pop()
+
+    def _hand_over(self, pointer, slot, done, local):
+        try:
             if local:
                 lib.sim_publish_local(pointer, slot)
             elif done is None:
                 lib.sim_try_queue(pointer, slot, None, None, None)
             else:
                 lib.sim_try_queue(pointer, slot, None, self._client._on_done, self._client._expect(done))
-        finally:
-            self._inside.pop()
+        except SimError:
+            self._due.append(slot)  # if a second thread was inside, the library has not taken it
+            raise
 
     def _return(self, slot):
         """No view of this loan is left, and it was not published."""
@@ -140,7 +152,11 @@ class Publisher(Handle):
             return
         pointer = self._pointer or self._closing
         if pointer is not None and self._pid == os.getpid():
-            lib.sim_unloan(pointer, slot)
+            self._unloan(pointer, slot)
+
+    def _unloan(self, pointer, slot):
+        if lib.sim_unloan(pointer, slot) == -errno.EBUSY:
+            self._due.append(slot)  # another thread is in a call of this publisher: the next loan() does it
 
     @property
     def has_subscribers(self):

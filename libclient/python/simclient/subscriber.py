@@ -116,7 +116,7 @@ class Subscriber(Handle):
             pointer = self._pointer
             if pointer is None:
                 raise closed(self.what)
-            while self._due:
+            for _ in range(len(self._due)):
                 self._give_back(pointer, self._due.popleft())
             out = c.c_void_p()
             r = lib.sim_take(pointer, c.byref(out))
@@ -225,7 +225,7 @@ class Subscriber(Handle):
             self._client._held.append(self)
 
     def _try_destroy(self):
-        while self._due:
+        for _ in range(len(self._due)):
             self._give_back(self._closing, self._due.popleft())
         if self._taken:
             return False

@@ -247,6 +247,28 @@ def error_of(function):
     return None
 
 
+class Busy:
+    """The library, at a moment when another thread is in a call of the publisher: no loan can be returned."""
+
+    def __getattr__(self, name):
+        return getattr(simclient.lib, name)
+
+    def sim_unloan(self, publisher, slot):
+        return -errno.EBUSY
+
+
+def loans_dropped_elsewhere():
+    """A loan that dies while another thread is in a call of the publisher goes back with the next one."""
+    with Client("dropped") as client:
+        publisher, _ = pair(client)
+        simclient.publisher.lib = Busy()
+        for _ in range(8):
+            publisher.loan()
+        simclient.publisher.lib = simclient.lib
+        held = [publisher.loan() for _ in range(8)]
+        del held
+
+
 def fork():
     client = Client("fork")
     publisher, subscriber = pair(client)
