@@ -19,7 +19,7 @@ demo='sumo mesa-vulkan-drivers'
 check='libcmocka-dev clang-format-14 iproute2 util-linux mount procps g++ sumo libfastrtps-dev libprotobuf-dev varlink-go
 python3-rosmaster python3-rostopic python3-rosnode python3-rosbag python3-rosparam python3-rosservice python3-sensor-msgs
 python3-std-srvs python3-genmsg python3-numpy python3-venv python3-setuptools python3-wheel abigail-tools xz-utils openssl python3-cryptography python3-pyte mesa-vulkan-drivers libegl-mesa0 libgl1-mesa-dri'
-full='clang llvm libclang-rt-14-dev debootstrap systemd-container debhelper apt-utils zsh fish libroscpp-dev libsensor-msgs-dev chromium
+full='clang llvm libclang-rt-14-dev debootstrap systemd-container debhelper dh-python apt-utils zsh fish libroscpp-dev libsensor-msgs-dev chromium
 libfaketime'
 # node of any origin does
 { command -v node && command -v npm; } >/dev/null 2>&1 || full="$full nodejs npm"
