@@ -96,7 +96,7 @@ bool names_globs_meet(const char *p, const char *q)
 	bool row[PATTERN_MAX + 1], below[PATTERN_MAX + 1] = { 0 };
 
 	if (n > PATTERN_MAX || m > PATTERN_MAX)
-		/* a valid configuration has no longer patterns; true only joins two shards, which is always correct */
+		/* a valid configuration has no longer patterns; true is safe: it only puts two rigs into one shard */
 		return true;
 	for (size_t i = n + 1; i-- > 0;) {
 		for (size_t j = m + 1; j-- > 0;) {

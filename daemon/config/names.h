@@ -29,13 +29,14 @@ int names_type_def(const json_t *def, const char **ret_name, const char **ret_ha
 /* '*' matches any characters, '?' one. */
 bool names_glob(const char *pattern, const char *s);
 bool names_is_star(const char *pattern); /* it consists of stars */
-/* Whether some name matches both. */
+/* Whether some name matches both patterns. */
 bool names_globs_meet(const char *p, const char *q);
 
 #define PATTERN_MAX (2 * CHANNEL_NAME_MAX + 3)
 
 /*
- * Makes a rig's pattern one over full names: without a leading slash it is below the prefix. Longer ones are truncated.
+ * Converts a rig's pattern to one for full names: puts the prefix before a pattern without a leading slash. A result
+ * longer than PATTERN_MAX is truncated.
  */
 void names_pattern_full(const char *prefix, const char *pattern, char ret[PATTERN_MAX + 1]);
 

@@ -295,7 +295,7 @@ void call_answer(struct parked *p, int r, json_t *reply)
 	settle(c);
 }
 
-/* ---- those that do not read, or do not speak ---- */
+/* ---- peers that do not read, or send nothing ---- */
 
 /* Received calls wait for their turn. */
 static bool has_more(const struct conn *c)

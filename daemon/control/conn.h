@@ -55,7 +55,7 @@ struct parked {
 
 struct conn {
 	struct list link;    /* control::conns */
-	struct list waiting; /* in: share::waiting, while received calls wait for the user's part of the time */
+	struct list waiting; /* link in share::waiting, while received calls wait for the user's part of the time */
 	struct share *share;
 	struct control *c;
 	struct simd *s;
@@ -77,7 +77,7 @@ struct conn {
 	int64_t since_mono_ns;  /* time of its last call, or of the first byte of the message being received */
 };
 
-/* While too much waits on all connections together, cuts off the connection that has most of it. */
+/* While more than max_queued bytes wait on all connections together, cuts off the connection with most of them. */
 void conn_make_room(struct control *ctl);
 
 /* Runs received calls. May destroy c. */

@@ -58,7 +58,7 @@ static int method_list_clients(struct call *call)
 	return call_reply(call, JSONX_MAKE(JX_NEW("clients", a)));
 }
 
-/* ---- statistics: those of dispatch are asked of its threads ---- */
+/* ---- statistics: those of dispatch come from its threads ---- */
 
 static void on_report(void *arg, json_t *reply, int64_t begin_mono_ns)
 {

@@ -126,7 +126,7 @@ static int method_call(struct call *call)
 	return c.tag >= 0 ? call_tagged(call, &c) : call_waiting(call, &c);
 }
 
-/* ---- what there is ---- */
+/* ---- listing ---- */
 
 static int method_list(struct call *call)
 {

@@ -108,7 +108,7 @@ static int64_t memory_at(const struct simd *s, int cls)
 	return cls >= 0 ? pools_at(&s->pools, cls) : 0;
 }
 
-/* All slots of a publisher but one, which holds the last message sent. */
+/* Slots that a publisher's client can loan at once: all of its slots but one, which holds the last message sent. */
 static int64_t loans_of(const struct simd *s, const struct publisher *p)
 {
 	return pools_per_publisher(&s->pools, p->pool) - 1;

@@ -19,14 +19,15 @@
 struct control;
 struct conn;
 
-struct share {            /* of one user; kept until nothing of it waits */
+/* one user's part of the time; kept while the user has connections or calls, and until free_mono_ns */
+struct share {
 	struct list link; /* control::shares */
 	struct control *c;
 	uid_t uid;
 	bool bound; /* not root, not simd's own user */
 	unsigned refs, n_conns;
-	unsigned open;        /* answers in progress: its next call waits for them */
-	int64_t free_mono_ns; /* ... and runs from then on */
+	unsigned open;        /* answers in progress: the user's next call waits for them */
+	int64_t free_mono_ns; /* earliest time of the user's next call */
 	struct list waiting;  /* conn::waiting */
 	struct exec_timer timer;
 };

@@ -435,7 +435,7 @@ bool d_bridge_leaves(const struct d_bridge *b)
 /* Queued deliveries wait for the next process, for bridge_gone() (the process has exited), or for their deadline. */
 void d_bridge_broken(struct d_bridge *b, const char *why)
 {
-	bool orderly = d_bridge_leaves(b); /* it has announced that */
+	bool orderly = d_bridge_leaves(b); /* it has announced its end */
 	bool was = b->status == SIM_BRIDGE_CONNECTED;
 
 	log_at(orderly ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARN, "bridge %s: lane 0 is lost: %s", b->name, why);
@@ -491,8 +491,8 @@ static bool too_many_lanes(const struct d_bridge *b)
 }
 
 /*
- * The lane with the least to do that has room, or, if full_too, whose socket has; the first of equals, so that the last
- * lanes become idle.
+ * The lane with the least to do that has room; with full_too also one without room, if its socket takes packets. Of
+ * equal ones the first, so that the last lanes become idle.
  */
 static struct d_lane *pick_lane(struct d_bridge *b, bool full_too)
 {
@@ -575,7 +575,9 @@ static struct d_lane *first_to_go(struct d_bridge *b, struct d_delivery **ret)
 	return NULL;
 }
 
-/* Collects the deliveries from this one on that can go to the same lane: all of lock-step, or none. */
+/*
+ * Collects the deliveries from this one on that can go to the same lane: only deliveries of lock-step, or only others.
+ */
 static unsigned collect(struct d_bridge *b, struct d_lane *l, struct d_delivery *first,
 			struct d_delivery *v[LANE_BATCH])
 {

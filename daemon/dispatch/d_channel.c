@@ -460,7 +460,7 @@ static void take_stray(struct dispatch *d, struct d_publisher *p, const struct s
 	if (seen && (p->ch->fresh || p->ch->repeats))
 		return; /* it was in the other feed too */
 	if (seen && h->flags & SIM_SLOT_LATCHED && !h->credit_cell && !(h->flags & SIM_SLOT_DISPATCH))
-		return; /* for later subscribers; its port, or its simd, is a new one */
+		return; /* a latched message, repeated for later subscribers; its port, or its simd, is a new one */
 	d_missing_suspect(d, p->ch);
 	if (!seen && !h->credit_cell && !(h->flags & SIM_SLOT_DISPATCH))
 		/* without a credit, because its client did not know yet that simd receives from it */

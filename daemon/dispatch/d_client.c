@@ -239,8 +239,9 @@ void d_publisher_free(struct d_publisher *p)
 }
 
 /*
- * Another publisher may just have pushed a slot out of the queue and hold it: shortly before the queue reports that it
- * was full, and, after a death has damaged it, even if it was not full.
+ * Whether the channel has other publishers. One of them may have pushed a slot of this publisher out of the queue and
+ * still hold it: shortly before the queue reports that it was full, or, if a death has damaged the queue, even if it
+ * was not full.
  */
 static bool has_company(const struct d_publisher *p)
 {

@@ -35,7 +35,7 @@ static bool wants(const struct d_bridge *b)
 	return b->keeps || mode_on(b->d) || (b->lossless && b->d->n_patient);
 }
 
-/* ---- who is waited for ---- */
+/* ---- which bridges producers wait for ---- */
 
 /*
  * Whether unread completions hold credits: a producer that waits for these would wait for that client, which may be
@@ -223,7 +223,7 @@ void d_backlog_drop(struct dispatch *d, enum sim_reason reason)
 	}
 }
 
-/* ---- silence ---- */
+/* ---- bridges that do not answer ---- */
 
 static int64_t later(int64_t a, int64_t b)
 {
@@ -305,7 +305,7 @@ int64_t d_lossless_expire(struct d_bridge *b)
 	return due;
 }
 
-/* ---- away ---- */
+/* ---- disconnected bridges ---- */
 
 /* A bridge that dies of its first message is not waited for; one that leaves in order still answers its messages. */
 void d_lossless_away(struct d_bridge *b)

@@ -83,7 +83,7 @@ static bool give_up(struct dispatch *d, struct d_publisher *p, uint64_t sequence
 		return false;
 	if (!d_sequence_take(d, p, sequence))
 		return true;
-	if (cell) /* a local message: no client waits for it */
+	if (cell) /* claimed as a local message: no client waits for it */
 		credits_free_local(d, p->ch, local, cell);
 	else
 		miss(d, p, sequence);

@@ -115,7 +115,7 @@ void d_route_drop(struct dispatch *d, struct d_route *rt)
 	credits_bridges(d, ch);
 }
 
-/* ---- what the bridge knows, and says ---- */
+/* ---- announcements and reports ---- */
 
 void d_route_announce(struct d_bridge *b)
 {

@@ -4,17 +4,18 @@
  *
  *   awake = 1; the callback's own work; then
  *     run commands that wait                 (a publisher is known before its first slot is taken)
- *     give slots back, newest first          (d_message_release)
+ *     release slots, newest first            (d_message_release)
  *     free cells, send completions           (d_client_flush), wake waiters (credits_wake)
  *     drain the feeds of channels that rang  (d_rung_drain)
  *     fill the lanes                         (d_bridge_pump)
  *   awake = 0; fence; look at the bits once more; sleep.
  *
- * A client publishes, fences, sets its channel's bit, fences, and rings its doorbell only if it then reads awake == 0. simd
- * clears awake, fences and looks at the bits once more. Whichever store comes second is followed by a load that sees the
- * first, so either the client rings or simd finds the bit; and of a bit that was set already the same holds for the slot
- * and simd's clearing of the bit, after which simd looks at the feed: none is left lying. A bell is rung once a turn only: a
- * client that rang and still reads the same `turns` knows that its bell has yet to be answered, by a turn that will look.
+ * A client publishes, fences, sets its channel's bit, fences, and rings its doorbell only if it then reads awake == 0.
+ * simd clears awake, fences and looks at the bits once more. Whichever store comes second is followed by a load that
+ * sees the first, so either the client rings or simd finds the bit; and if the bit was set already, the same holds for
+ * the client's slot and simd's clearing of the bit, after which simd checks the feed: so no slot is missed. A bell is
+ * rung only once a turn: while a client that rang still reads the same `turns`, the turn that answers its bell, and
+ * will check the bits, has yet to begin.
  * A feed whose bridges are all busy is left alone until one answers, see d_channel_defer(); its clients need not ring.
  *
  * Thread: the dispatch exec's, but for create and destroy.

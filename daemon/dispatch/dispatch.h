@@ -63,8 +63,8 @@ struct dispatch_events {
 	void (*bridge_idle)(void *user, uint32_t bridge_id);
 	/*
 	 * A bridge reports on a channel. result 0: carried, as topic `name` of `type` on the other side ("": unknown).
-	 * Negative: refused, name is the reason, and no message goes there until the bridge reports 0. Texts are
-	 * borrowed.
+	 * Negative: refused, `name` is the reason, and the bridge gets no message of the channel until it reports 0.
+	 * Texts are borrowed.
 	 */
 	void (*bridge_carries)(void *user, uint32_t bridge_id, uint32_t channel_id, int result, const char *name,
 			       const char *type);
@@ -75,8 +75,8 @@ struct dispatch_events {
 	/*
 	 * A publisher that was deleted, or whose client has gone, has come to rest: no slot of it is in its channel's
 	 * queue, and all its messages are released. overflowed: a slot of it may be elsewhere, because the queue was
-	 * full; or because others publish into it, who push out each other's messages; or because it has replaced
-	 * another queue lately, to which the publisher may also have published.
+	 * full; or because other publishers of the channel push slots out of it; or because it has replaced another
+	 * queue lately, into which the publisher may also have published.
 	 */
 	void (*publisher_reaped)(void *user, uint32_t publisher_id, bool overflowed);
 	/*
@@ -88,13 +88,20 @@ struct dispatch_events {
 struct dispatch_options {
 	struct exec *exec;  /* borrowed until destroy */
 	struct exec *owner; /* borrowed until destroy */
-	struct wire_layout_page *
-		layout; /* borrowed until destroy; dispatch writes awake, turns, bridges and what follows, main the rest */
+	/*
+	 * borrowed until destroy; dispatch writes awake and turns of a shard, and bridges, freed, deferred and waited of a
+	 * channel; main writes the rest
+	 */
+	struct wire_layout_page *layout;
 	struct wire_dispatch_page *page;    /* borrowed until destroy */
 	const struct sim_clock_page *clock; /* borrowed until destroy */
 	uint32_t cycle_ms;                  /* dispatch.cycle_ms; 0: 10 */
-	uint32_t idle_ms;         /* dispatch.idle_ms: a further lane closes after that time without work; 0: 5000 */
-	uint32_t lanes_max;       /* in all bridges together, at least one each; 0: number of bridges (no scaling) */
+	uint32_t idle_ms; /* dispatch.idle_ms: a further lane closes after that time without work; 0: 5000 */
+	/*
+	 * limit for the lanes of all bridges together, of which each has at least one; 0: number of bridges (no
+	 * scaling)
+	 */
+	uint32_t lanes_max;
 	uint32_t shard, n_shards; /* number of this shard, and of shards that share the pages; n_shards 0: 1 */
 	/* lanes of all shards, limited by lanes_max; borrowed until destroy; NULL: the only shard */
 	atomic_uint *lanes;
@@ -168,7 +175,10 @@ struct dispatch_channel {
 };
 
 int dispatch_channel_add(struct dispatch *d, const struct dispatch_channel *c);
-/* Larger messages, or another number in flight, at most `cells`. To be called before its publishers are notified. */
+/*
+ * Sets the limit of the channel's bodies and its window, which is at most `cells`. To be called before its publishers
+ * are notified.
+ */
 int dispatch_channel_resize(struct dispatch *d, uint32_t channel_id, uint32_t window, uint64_t max_body);
 /*
  * The channel takes no new messages; channel_free() follows when the last one is done. Its publishers must have been
@@ -201,7 +211,8 @@ int dispatch_publisher_again(struct dispatch *d, uint32_t publisher_id, uint32_t
  * deadline is stalled, and skipped.
  */
 enum dispatch_lossless {
-	DISPATCH_LOSSLESS_AUTO = 0, /* if its plug-in keeps data; in lock-step and freewheel, all bridges */
+	/* lossless if its plug-in keeps data; in lock-step and freewheel, all bridges are lossless */
+	DISPATCH_LOSSLESS_AUTO = 0,
 	DISPATCH_LOSSLESS_YES = 1,
 	DISPATCH_LOSSLESS_NO = 2,
 };
@@ -257,8 +268,8 @@ enum dispatch_hold {
 int dispatch_hold(struct dispatch *d, enum dispatch_hold hold);
 
 /*
- * The engine runs as fast as it can, or no longer: see DISPATCH_LOSSLESS_AUTO. Messages accepted until the end of it
- * are still waited for.
+ * Whether the engine freewheels: see DISPATCH_LOSSLESS_AUTO. Messages accepted before the end of it are still waited
+ * for.
  */
 int dispatch_freewheel(struct dispatch *d, bool on);
 
@@ -363,9 +374,9 @@ struct dispatch_bridge_stages {
 };
 
 /*
- * Times of a channel's messages, counted from the first request on; for each bridge from the first request on that
- * found it. take: from publishing to taking the slot. Counts only grow: the difference of two answers shows the time
- * between them.
+ * Times of a channel's messages, counted from the first request on; those of a bridge that carries the channel later,
+ * from the next request on. take: from publishing to taking the slot. Counts only grow: the difference of two answers
+ * shows the time between them.
  */
 struct dispatch_stages {
 	struct histogram take;

@@ -88,7 +88,7 @@ struct d_channel {
 	struct list closing_link; /* in: dispatch::closing_channels */
 	struct list suspect_link; /* in: dispatch::suspects, when a message may have been lost */
 	uint32_t id, depth;
-	uint32_t cells;  /* the first so many cells hold its claims: the largest window since it was opened */
+	uint32_t cells;  /* cells that can hold its claims, from the first on: the largest window since it was opened */
 	uint32_t window; /* as published to producers */
 	uint64_t type_hash, max_body;
 	char *name, *type_json;
@@ -116,11 +116,11 @@ struct d_channel {
 
 	/* a feed that will replace `feed`; slots are taken from both until then */
 	struct d_feed *fresh; /* NULL: none */
-	bool fresh_connected; /* at the last check */
-	bool fresh_due;       /* ... for a while: it replaces feed once that is found empty */
+	bool fresh_connected; /* it was connected to all publishers at the last check */
+	bool fresh_due;       /* it has been connected for a while: it replaces feed once that is found empty */
 	const void *ahead;    /* slot taken from it, to be handled after all in feed; NULL: none */
 	size_t ahead_size;
-	uint32_t repeats; /* slots of the feed that may repeat those of the one before */
+	uint32_t repeats; /* slots still in the feed that may repeat slots of the replaced feed */
 };
 
 struct d_client {
@@ -216,7 +216,7 @@ struct d_lane {
 	bool over;    /* it broke the protocol, or is being closed: no further packet is read or refused */
 	uint32_t n_out;
 	struct list out;                        /* deliveries, in sending order */
-	int64_t head_mono_ns;                   /* since when the first of them is the first */
+	int64_t head_mono_ns;                   /* since when the present first one has been the first */
 	int64_t worked_mono_ns;                 /* last time it had work */
 	uint64_t knows[WIRE_CHANNELS_MAX / 64]; /* channels announced on it */
 };
@@ -253,7 +253,7 @@ struct d_bridge {
 	bool measured; /* service_dur_ns is valid */
 	uint64_t attaches;
 	struct {                 /* lock-step */
-		uint64_t ticket; /* newest ticket sent, or one less than the first of its row */
+		uint64_t ticket; /* newest ticket sent; in a new row, the number before its first ticket */
 		bool unflushed;  /* a ticket was sent since the last flush */
 		bool stepping;   /* tickets were sent since it was last notified that lock-step has ended */
 		enum d_flush flush;
@@ -318,14 +318,14 @@ struct dispatch {
 	atomic_uint outstanding;
 	_Atomic int64_t accepted_mono_ns; /* publish time of the latest message */
 
-	/* work of a turn, so that the rest costs nothing: channels */
+	/* sets of channels that have work in this turn, so that the others cost nothing */
 	struct wire_rung *rung;                               /* bits in the dispatch page */
 	uint32_t n_ids;                                       /* above all channel numbers used so far; whole words */
 	uint64_t due[BITMAP_WORDS(WIRE_CHANNELS_MAX)];        /* to be checked */
 	uint64_t deferred[BITMAP_WORDS(WIRE_CHANNELS_MAX)];   /* deferred for a moment */
 	uint64_t flowing[BITMAP_WORDS(WIRE_CHANNELS_MAX)];    /* gave slots in this round */
 	uint64_t backlogged[BITMAP_WORDS(WIRE_CHANNELS_MAX)]; /* have a backlog */
-	/* and bridges */
+	/* sets of bridges */
 	uint64_t pumped[BITMAP_WORDS(DISPATCH_BRIDGES_MAX)]; /* have something to send */
 	uint64_t loaded[BITMAP_WORDS(DISPATCH_BRIDGES_MAX)]; /* have at least D_DEFER_OUT deliveries out */
 
@@ -477,7 +477,8 @@ void d_lossless_away(struct d_bridge *b); /* its connection or process is lost; 
 void d_lossless_back(struct d_bridge *b); /* it is connected */
 void d_lossless_check_away(struct d_bridge *b);
 /*
- * Used instead of deadlines by age: decides what is due. Returns when to check again; INT64_MAX: nothing is undecided.
+ * For lossless bridges, in place of expiry by age: decides the deliveries that are due. Returns when to check again;
+ * INT64_MAX: nothing is undecided.
  */
 int64_t d_lossless_expire(struct d_bridge *b);
 /* True: the message waits in a backlog. */
@@ -488,8 +489,9 @@ void d_backlog_drop(struct dispatch *d, enum sim_reason reason);
 
 /* ---- d_route.c ---- */
 struct d_route *d_route_find(const struct d_channel *ch, const struct d_bridge *b);
-int d_route_add(struct d_channel *ch, struct d_bridge *b, struct d_route *rt); /* -EEXIST, -ENOSPC: rt is not taken */
-void d_route_drop(struct dispatch *d, struct d_route *rt);                     /* removes and frees it */
+/* -EEXIST, -ENOSPC: the caller keeps rt */
+int d_route_add(struct d_channel *ch, struct d_bridge *b, struct d_route *rt);
+void d_route_drop(struct dispatch *d, struct d_route *rt); /* removes and frees it */
 /* Stores the bridge's report. text: name and type, borrowed; characters that are not printable are replaced. */
 void d_route_reported(struct d_route *rt, int32_t result, const char *text, size_t name_len, size_t len);
 void d_route_forget(struct d_bridge *b);   /* a new process of the bridge: it has reported nothing yet */

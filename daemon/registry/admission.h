@@ -101,7 +101,7 @@ uint32_t pools_window(uint64_t slot_size, uint32_t count);
 /* Reserves slots. what: "channel /x", for the error. -ENOSPC, with err_why() set. */
 int pools_reserve(struct pools *p, int cls, uint32_t slots, const char *what);
 void pools_release(struct pools *p, int cls, uint32_t slots);
-/* `used` slots of the class are out: no more than these can be leaving. */
+/* Limits the count of leaving slots of a class (see above) to `used`, the slots that are in use at all. */
 void pools_settle(struct pools *p, int cls, uint32_t used);
 /*
  * pools_begin(): a generation begins, and the reserved slots get memory; -ENOSPC, with err_why() set. pools_end(): it

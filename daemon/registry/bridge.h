@@ -95,7 +95,9 @@ extern const struct channel_events bridge_channel_events;
 int bridge_attach(struct client *cl, const char *name, struct bridge **ret, int *ret_fd);
 /* The bridge's session has ended. */
 void bridge_detach(struct bridge *b);
-/* The bridge is about to be restarted: a process that would not be allowed to attach now loses it. */
+/*
+ * To be called before the bridge is restarted: detaches its present process if that would not be allowed to attach now.
+ */
 void bridge_evict(struct bridge *b);
 /* The answer of AttachBridge. */
 json_t *bridge_config(const struct bridge *b);

@@ -19,7 +19,7 @@
 
 struct carried {
 	struct list link;    /* bridge::carried */
-	uint32_t channel_id; /* CARRIED_BY_NAME: `channel` has the name */
+	uint32_t channel_id; /* CARRIED_BY_NAME: identified by `channel` */
 	char *channel;       /* mem_free; NULL: identified by number */
 	bool inbound;        /* the bridge brings messages in on it */
 	int result;          /* 0: carried; negative: refused, and name is the reason */

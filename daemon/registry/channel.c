@@ -43,7 +43,10 @@ struct channel *channel_find(struct simd *s, const char *full_name)
 
 /* ---- making ---- */
 
-/* Finds the channel's entry in a rig's list; the rig that has one replaces the requesting one. */
+/*
+ * Finds the channel's entry in a rig's list. If another rig than the requesting one has it, the channel belongs to that
+ * rig.
+ */
 static void find_view(struct channel *ch)
 {
 	struct simd *s = ch->s;

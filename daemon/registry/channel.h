@@ -50,7 +50,7 @@ struct channel {
 	uint64_t max_body, slot_size;
 	int pool;        /* class of slot_size; -1: unknown yet */
 	uint32_t window; /* messages that may be in flight; 0: unknown yet */
-	/* the first so many cells hold its claims: the largest window that it can have while it is open */
+	/* cells that can hold its claims, from the first on: the largest window that it can have while it is open */
 	uint32_t cells;
 	uint32_t shard; /* shard of dispatch */
 	bool open;      /* dispatch subscribes to it */
@@ -154,7 +154,7 @@ uint32_t channel_window_least(const struct channel *ch, uint64_t slot_size, int 
 /* Slots by which a reduced window is smaller than the usual one; 0: none. */
 uint32_t channel_missing(const struct channel *ch);
 void channel_widen(struct channel *ch, uint32_t more);
-/* Size class of the channel if it also carries bodies of max_body. own: the class of these. */
+/* Size class of the channel if it also carries bodies of max_body. own: the class for max_body alone. */
 static inline int channel_class_with(const struct channel *ch, uint64_t max_body, int own)
 {
 	return ch->pool >= 0 && max_body <= ch->max_body ? ch->pool : own;

@@ -32,7 +32,10 @@ static bool is_of_user(const struct channel *ch, uid_t uid)
 	return publishes(ch, uid);
 }
 
-/* Whether a client may join the channel with one more of `what`, of which its user has n. */
+/*
+ * Whether a client may join the channel with one more of `what`, of which its user has n. A channel that is not in use
+ * yet counts for the user as well.
+ */
 static int part_ok(const struct client *cl, const struct channel *ch, const char *what, uint32_t n, uint32_t limit)
 {
 	const struct simd *s = cl->s;

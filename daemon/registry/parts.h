@@ -14,7 +14,10 @@
 struct channel;
 struct client;
 
-/* Whether the user may have one more publisher, or subscriber, on the channel; the channel may count as well. */
+/*
+ * Whether the user may have one more publisher, or subscriber, on the channel. If the channel has none yet, it must fit
+ * into the user's part of the channels too.
+ */
 int parts_publisher_ok(const struct client *cl, const struct channel *ch);
 int parts_subscriber_ok(const struct client *cl, const struct channel *ch);
 

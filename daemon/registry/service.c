@@ -686,7 +686,7 @@ int service_answer(struct client *cl, int64_t request_id, int r, const char *why
 	return too_big;
 }
 
-/* ---- what there is ---- */
+/* ---- the services ---- */
 
 uint32_t service_id(const struct service *sv)
 {

@@ -108,7 +108,7 @@ struct exec *shard_exec(const struct simd *s, uint32_t shard)
 	return s->shards->v[shard].x;
 }
 
-/* ---- to all ---- */
+/* ---- calls to all shards ---- */
 
 struct order { /* one call to all shards, with its arguments */
 	int (*call)(struct dispatch *d, const struct order *o, void *arg);
@@ -208,7 +208,7 @@ int64_t shards_accepted_mono_ns(const struct simd *s)
 	return last;
 }
 
-/* ---- answered after the last ---- */
+/* ---- calls that are answered after the last shard ---- */
 
 /* Answers come on this thread's loop, so none arrives before all shards have been asked. */
 static int ask_all(struct simd *s, const struct order *o, const struct question *from)

@@ -256,7 +256,7 @@ static void on_process_over(struct simd *s, const struct reaper *r, bool freed)
 		look_soon(l, r->unclean);
 }
 
-/* ---- who is attached ---- */
+/* ---- attached applications ---- */
 
 /* Whether name is "app" or one of its attachments, "app.n". */
 static bool is_attachment(const char *name, const char *app)

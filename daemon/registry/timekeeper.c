@@ -240,7 +240,7 @@ static bool is_quiet(void *ctx)
 	return false;
 }
 
-/* ---- who waits until all has arrived ---- */
+/* ---- waits until all messages have arrived ---- */
 
 /* Polled: no callback reports that a claimed credit was freed. */
 static void look_at_drains(void *arg)

@@ -30,7 +30,7 @@ int timekeeper_page_fd(const struct timekeeper *t);
 int timekeeper_dataplane_up(struct timekeeper *t);
 void timekeeper_dataplane_lost(struct timekeeper *t);
 
-/* For pausing, stepping and clients that leave, which are the engine's own functions (engine.h). */
+/* The time engine, for pausing, stepping and clients that leave: callers use its own functions (engine.h). */
 struct time_engine *timekeeper_engine(const struct timekeeper *t);
 /*
  * done() runs once all accepted messages have arrived and no publisher has begun to queue more, or with -ECANCELED when

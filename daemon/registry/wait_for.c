@@ -18,7 +18,7 @@ LOG_TOPIC("time");
 
 #define NAMES_MAX 512
 
-/* ---- who is there ---- */
+/* ---- readiness ---- */
 
 /* Whether the client has that name, or is the process that simd has started under it. */
 static bool is_called(const struct simd *s, const struct client *cl, const char *name)

@@ -30,7 +30,7 @@ void wait_for_init(struct wait_for *w, struct simd *s, struct time_engine *e);
 void wait_for_finish(struct wait_for *w); /* A zeroed one is fine. */
 /* A bridge or client has become ready: time begins if it was the last one. */
 void wait_for_look(struct wait_for *w);
-/* As wait_for_look(), for the driver: from now on missing ones are late after step.deadline_ms. */
+/* As wait_for_look(), for a driver that has connected: from now on what is missing is late after step.deadline_ms. */
 void wait_for_driver(struct wait_for *w);
 /* The names that time still waits for: a new JSON array, empty once it has begun; NULL: no memory. */
 json_t *wait_for_missing(const struct wait_for *w);

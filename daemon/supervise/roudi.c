@@ -40,12 +40,13 @@ LOG_TOPIC("roudi");
 #define FAILURES_MAX     5 /* failed starts in a row before the first generation; later roudi.retry_ms counts */
 #define DOUBLINGS_MAX    7
 #define DYING_TRIES      40
-#define ROOM_SPARE       (1 << 20) /* bytes that clients write to the old management segment meanwhile, and for files */
-#define SOON_DUR_NS      (50 * NS_PER_MS)
-#define STARVED_MAX      30                /* probes during which RouDi was not given a CPU */
-#define AGAIN_MS         200               /* timeout of the second probe, sent after one without an answer */
-#define ROOM_DUR_NS      (500 * NS_PER_MS) /* how often room in /dev/shm is checked */
-#define RETURN_DUR_NS    (10 * NS_PER_S)   /* by then the clients of a killed simd are back */
+/* spare bytes: for what clients write to the old management segment meanwhile, and for files */
+#define ROOM_SPARE    (1 << 20)
+#define SOON_DUR_NS   (50 * NS_PER_MS)
+#define STARVED_MAX   30                /* probes during which RouDi was not given a CPU */
+#define AGAIN_MS      200               /* timeout of the second probe, sent after one without an answer */
+#define ROOM_DUR_NS   (500 * NS_PER_MS) /* how often room in /dev/shm is checked */
+#define RETURN_DUR_NS (10 * NS_PER_S)   /* by then the clients of a killed simd are back */
 #define ALONE_DUR_NS \
 	(1 * NS_PER_S) /* by then clients without a simd have noticed that RouDi is dead: iceoryx's 300 ms heartbeat */
 

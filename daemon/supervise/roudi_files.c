@@ -349,7 +349,7 @@ void roudi_forget_own(const char *plane, const char *app)
 		closedir(d);
 }
 
-/* ---- somebody else's RouDi ---- */
+/* ---- a RouDi that simd did not start ---- */
 
 static bool is_roudi(const char *pid)
 {

@@ -133,7 +133,7 @@ static void nth_plane(const char *real, unsigned n, char ret[PLANE_MAX])
 	snprintf(ret, PLANE_MAX, PLANE_BASE "/" PLANE_PREFIX "%0*x", PLANE_DIGITS, (unsigned)hash);
 }
 
-/* Root can put away what another user made: see in_the_way(). */
+/* Whether another user made the plane. Always false for root, which can move it aside: see in_the_way(). */
 static bool is_of_another(const char *plane)
 {
 	struct stat st;

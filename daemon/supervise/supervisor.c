@@ -98,7 +98,7 @@ void supervisor_free_swept(struct supervisor *k, const char *app, bool old)
 	post_free(k, app, old, true);
 }
 
-/* ---- what the registry asks ---- */
+/* ---- the registry's ops ---- */
 
 static int op_peer_exit_fd(void *user, int sock, int64_t connected_mono_ns)
 {

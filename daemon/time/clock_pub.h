@@ -25,7 +25,8 @@ struct clock_pub_options {
 	 * borrowed until destroy; the row in simd's own counter page, with publisher_id set by the owner; may be NULL
 	 */
 	struct wire_counters *row;
-	uint64_t sequence; /* of the last message in an earlier generation, which numbering continues; 0: none */
+	/* number of the last message in the previous generation: numbering continues after it; 0: none */
+	uint64_t sequence;
 };
 
 /* Errors: those of ipc_pub_create(). */

@@ -26,7 +26,7 @@ struct clock_thread;
 
 struct clock_tick {
 	struct sim_clock_sample now;
-	int64_t publish_mono_ns; /* now.mono_ns may be older, if time is driven or stands still */
+	int64_t publish_mono_ns; /* time of this tick; now.mono_ns may be older, if time is driven or stands still */
 	uint64_t number;         /* ticks offered, from 1 */
 };
 

@@ -199,7 +199,10 @@ static void rate_note(struct time_engine *e)
 	e->anchor[1] = (struct rate_anchor){ .mono_ns = e->base_mono_ns, .at_sim_ns = engine_base_ns(e) };
 }
 
-/* A follower is told rate 0 if the other's driver moves time, so the distance covered is measured. */
+/*
+ * If a driver moves the clock that is followed, its reported rate is 0: so the rate is measured over the distance
+ * covered.
+ */
 static double rate_measured(struct time_engine *e)
 {
 	int64_t wall_dur_ns = exec_now(e->exec) - e->anchor[0].mono_ns, now_sim_ns;

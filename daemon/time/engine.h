@@ -48,7 +48,7 @@ struct time_driver_info {
 	int32_t pid;
 	uint32_t uid;
 	bool freewheel; /* time does not follow the wall clock: SIM_CLOCK_FREEWHEEL */
-	bool lockstep;  /* rounds for dispatch, also without participants */
+	bool lockstep;  /* rounds of lock-step for dispatch, even if there are no participants */
 	const char *name;
 };
 
@@ -77,7 +77,7 @@ struct time_engine_events {
 	void (*jump)(void *ctx, int64_t old_sim_ns, int64_t new_sim_ns, uint32_t clock_generation);
 	/* State, scale, source or driver changed. */
 	void (*changed)(void *ctx);
-	/* Whether nothing accepted is outstanding. NULL: always true. Called only while stepping. */
+	/* Whether all accepted messages have completed. NULL: always true. Called only while stepping. */
 	bool (*quiet)(void *ctx);
 	/*
 	 * Whether a client other than driver and participants (time_engine_paces()) publishes for dispatch.
@@ -106,7 +106,7 @@ struct time_engine_events {
 	 * time_engine_dispatched() follows when all have completed. NULL: true.
 	 */
 	bool (*dispatch)(void *ctx);
-	/* Whether dispatch() would find nothing now. NULL: never. */
+	/* Whether there is no published message for dispatch() now. NULL: false. */
 	bool (*idle)(void *ctx);
 	/*
 	 * In lock-step the driver has requested more time: dispatch what it and the participants have published since

@@ -18,7 +18,8 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#define UNREAD_MAX 4 /* one request, its release, an error or two */
+/* packets read after the end in search of a release: at most one request, the release, an error or two */
+#define UNREAD_MAX 4
 
 /* Makes a driver that waits on the page read its socket. */
 static void rouse(struct time_engine *e)
@@ -258,8 +259,8 @@ static void become_driven(struct time_engine *e)
 }
 
 /*
- * Refuses a request beyond the end of time. A step that a jump has brought there ends too, as nothing else would end
- * it.
+ * Refuses a request beyond the end of time. If a jump has brought an open step so far, the step ends too, as nothing
+ * else would end it.
  */
 static void refuse_end(struct time_engine *e)
 {

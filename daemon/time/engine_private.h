@@ -45,7 +45,7 @@ struct time_engine {
 	/* Total run of time, without pauses and jumps. */
 	struct {
 		int64_t began_mono_ns; /* 0: time has not moved yet */
-		int64_t to_mono_ns;    /* counted up to then; 0: the next move begins a stretch */
+		int64_t to_mono_ns;    /* end of the time counted so far; 0: the next move begins a new stretch */
 		int64_t wall_dur_ns;
 		int128 sim_dur_fs;
 	} run;
@@ -85,7 +85,7 @@ struct time_engine {
 		int64_t rate_e6;          /* including the slew */
 		int64_t scale_e6;         /* as reported */
 		struct exec_timer slewed; /* end of the slew: then the reported rate applies */
-		int64_t off_dur_ns, told_mono_ns; /* difference at told_mono_ns */
+		int64_t off_dur_ns, told_mono_ns; /* difference to the reported time at told_mono_ns */
 	} follow;
 
 	struct lockstep *lock;
@@ -132,7 +132,10 @@ static inline bool engine_at_end(const struct time_engine *e, int64_t dur_ns)
 	return engine_base_ns(e) > INT64_MAX - dur_ns;
 }
 
-/* -EOPNOTSUPP, with err_why() set: the source cannot be `what`. */
+/*
+ * Returns 0 if the source can be controlled, else -EOPNOTSUPP, with err_why() set. what: what it cannot be, for the
+ * error ("paused").
+ */
 int engine_need_control(const struct time_engine *e, const char *what);
 
 /* ---- engine_follow.c ---- */

@@ -96,7 +96,10 @@ void step_end(struct time_engine *e, int result, enum time_state state)
 	e->step.left_dur_ns = e->step.next_dur_ns = 0;
 	e->step.done = NULL;
 	engine_begin(e);
-	/* if cut short in the middle of an instant, no message may be refused yet */
+	/*
+	 * if the step was cut short in the middle of an instant, messages of that instant must not be refused: the
+	 * pause begins when the instant is over
+	 */
 	e->pause_due =
 		state == TIME_PAUSED && (e->pause_due || lockstep_busy(e->lock) || (result < 0 && e->driver.held));
 	if (!e->pause_due)

@@ -117,7 +117,7 @@ static void rouse(struct member *m)
 	futex_wake_bits(&t->seq, wire_turn_bit(m->stepper), FUTEX_BETWEEN_PROCESSES);
 }
 
-/* ---- going ---- */
+/* ---- leaving ---- */
 
 static void member_free(struct member *m)
 {
@@ -168,7 +168,7 @@ static void lost(struct member *m, const char *why)
 		l->o.events->participant_lost(l->o.events_ctx, &who, why);
 }
 
-/* ---- telling ---- */
+/* ---- notifying participants ---- */
 
 static void notify(struct member *m, uint32_t op, uint32_t flags)
 {
@@ -206,7 +206,7 @@ static void release(struct member *m)
 	notify(m, STEP_RELEASE, 0);
 }
 
-/* ---- what participants say ---- */
+/* ---- acknowledgements ---- */
 
 static void on_done(struct member *m, uint32_t kept)
 {
@@ -445,7 +445,11 @@ void lockstep_abort(struct lockstep *l)
 	if (l->phase == IDLE)
 		return;
 	l->phase = IDLE;
-	if (l->o.turn && l->o.turn->flags) { /* no member would report to simd that the last one is done */
+	/*
+	 * WIRE_TURN_ANSWERS: without this the last member would report the end of the aborted round to the driver, not
+	 * to simd
+	 */
+	if (l->o.turn && l->o.turn->flags) {
 		write_turn(l, 0);
 		atomic_thread_fence(memory_order_seq_cst);
 	}
@@ -457,7 +461,7 @@ void lockstep_abort(struct lockstep *l)
 	sweep(l);
 }
 
-/* ---- late ones ---- */
+/* ---- late participants ---- */
 
 static void report_late(struct lockstep *l, const struct time_participant *who, int64_t waited_dur_ns)
 {
@@ -537,7 +541,11 @@ static void on_packet(struct member *m, const struct step_packet *p)
 		mark(m, m->number);
 		on_done(m, p->kept);
 	} else if (p->op == STEP_DONE && p->number && p->number <= m->shared) {
-		; /* two members were last, or the word was read before the packet came */
+		/*
+		 * read in shared memory already: two members found themselves the last, or the word was read before the
+		 * packet came
+		 */
+		;
 	} else if (p->op == STEP_RELEASED && m->state == M_RELEASE && p->number == m->number) {
 		m->state = M_IDLE;
 	} else if (p->op == STEP_PAGE && l->o.turn) {
@@ -569,7 +577,7 @@ static void on_socket(void *arg, uint32_t events)
 	}
 }
 
-/* ---- coming ---- */
+/* ---- joining ---- */
 
 static bool before(const struct member *a, const struct member *b)
 {
@@ -673,7 +681,7 @@ void lockstep_destroy(struct lockstep *l)
 	mem_free(l);
 }
 
-/* ---- looking ---- */
+/* ---- status ---- */
 
 uint32_t lockstep_members(const struct lockstep *l)
 {

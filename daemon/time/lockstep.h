@@ -55,7 +55,10 @@ bool lockstep_begin(struct lockstep *l, const struct sim_clock_sample *now, int6
  * if dispatch is idle then. 0: not allowed.
  */
 void lockstep_let_answer(struct lockstep *l, int64_t scale_e6);
-/* A participant has done so, and the driver has sent its next request: all its messages are published. */
+/*
+ * A participant has answered the driver, which has then sent its next request: so all messages of the driver for the
+ * present instant are published.
+ */
 void lockstep_answered(struct lockstep *l);
 /* Checks in shared memory whether the round is over: may call ended(). */
 void lockstep_look(struct lockstep *l);
