@@ -116,10 +116,7 @@ static void put_kind(FILE *f, const struct sim_field *a, const char *word, enum 
 		fputs("[]", f);
 }
 
-/*
- * Constants of time are integers in ROS. In ROS 2 a string is quoted; the quotes cannot contain more than the string
- * did.
- */
+/* Constants of time are integers in ROS. In ROS 2 a string is quoted; its quotes and backslashes are then escaped. */
 static void put_constant(FILE *f, const struct sim_constant *c, const struct ros_words *as,
 			 enum ros_generic_words words)
 {

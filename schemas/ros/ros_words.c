@@ -91,7 +91,8 @@ static void put_value(FILE *f, const char *s, size_t len)
 }
 
 /*
- * Whether simd's form of the value differs. A string has no quotes there, which are part of it in ROS 1, and no '\r'.
+ * Whether simd's form of the value differs from that of ROS 1. In simd a string has no quotes, which in ROS 1 are part
+ * of the value, and no '\r'.
  */
 static bool differs(const char *type, size_t type_len, const char *value, size_t len)
 {
