@@ -274,7 +274,7 @@ ssize_t fd_recv(int sock, void *buf, size_t len, int *fds, unsigned max_fds, uns
 	return n;
 }
 
-/* ---- how many ---- */
+/* ---- limit of descriptors ---- */
 
 int fd_limit_raise(unsigned long need, struct rlimit *ret_old)
 {

@@ -162,7 +162,7 @@ int sim_component_fail(struct sim_component *c, int r, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (!c) /* a C++ class in its constructor */
+	if (!c) /* NULL in the constructor of a C++ class */
 		return err_set(r, "a component: %s", text);
 	/* only if the caller is a callback of the component, not a thread that it has started */
 	if (whose() && strcmp(whose(), c->node->name) == 0)

@@ -21,7 +21,7 @@ struct pending {
 	uint32_t size, mask;
 	_Atomic uint64_t head; /* the next to be taken; written by take */
 	_Atomic uint64_t tail; /* where the next one goes; written by put */
-	/* of who puts */
+	/* guarded by put's lock: */
 	struct msg *newest; /* set by put: the message for which there was no room */
 	uint64_t n_over;    /* messages that newest has displaced */
 	_Atomic bool over;  /* newest is set */

@@ -487,7 +487,7 @@ static int read_threads(struct sched_conf *c, const json_t *o, const struct at *
 	return r;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole configuration ---- */
 
 /* One worker for each CPU that this process may use, at most SCHED_WORKERS_MAX. */
 static int default_workers(const struct sched_conf *c)

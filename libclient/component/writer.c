@@ -24,7 +24,7 @@
 #include "mem.h"
 #include "timeutil.h"
 
-/* ---- where to ---- */
+/* ---- how a message is delivered ---- */
 
 /*
  * Whether other programs want its messages. Only a local writer may skip the slot: otherwise simd expects every

@@ -240,7 +240,10 @@ struct ipc_scan_request {
 	/* origins of which no living process has a slot, queued or held. All their slots are freed. */
 	const uint64_t *dead;
 	uint32_t n_dead;
-	uint32_t settled; /* free what has been a suspect in each scan since that one, which is past; 0: nothing */
+	/*
+	 * free what has been a suspect in each scan since the scan of this number, which is past; 0: free no suspects
+	 */
+	uint32_t settled;
 	bool marks; /* also find slots to which no port refers; this reads the ports, which takes some milliseconds */
 	/* no other process is attached: every slot that is not of this attachment's publishers is a suspect */
 	bool alone;

@@ -250,7 +250,9 @@ static bool worker_excused(void)
 	return c.ready;
 }
 
-/* Whether a prompt caller stops waiting early for a RouDi that is ready to run: it will come back for the answer. */
+/*
+ * Whether a prompt caller stops waiting early for a RouDi that is ready to run: the caller will ask for the same again.
+ */
 static bool goes_early(int64_t waited_dur_ns)
 {
 	return atomic_load(&att.prompt) &&
@@ -539,7 +541,7 @@ int iox_attach(const struct ipc_start *start, struct ipc_text *why, void **ret)
 		iox_attachment_over();
 	if (r < 0)
 		return r;
-	*ret = &att; /* a token: there is only this one */
+	*ret = &att; /* only a token: the module has this one attachment */
 	return 0;
 }
 

@@ -68,7 +68,8 @@ int ipc_mem_bus_create(const struct ipc_mem_options *o, struct ipc_mem_bus **ret
 static struct ipc_mem_bus *default_bus(void)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static struct ipc_mem_bus *bus; /* the one exception: options.bus NULL means "of this process" */
+	/* the one mutable global: the bus of this process, which options.bus NULL means */
+	static struct ipc_mem_bus *bus;
 	struct ipc_mem_bus *b;
 
 	pthread_mutex_lock(&lock);

@@ -71,7 +71,7 @@ struct ipc_ops {
 	bool (*registered)(void); /* whether RouDi knows this attachment */
 
 	int (*attach)(const struct ipc_start *start, struct ipc_text *why, void **ret_att);
-	/* From now on no delay is excused, see ipc_options::prompt. NULL: none ever is. */
+	/* From now on no delay is excused, see ipc_options::prompt. NULL: this backend never excuses one. */
 	void (*be_prompt)(void *att);
 	/* The last call of an attachment. dead: RouDi is gone or must not get messages. */
 	void (*detach)(void *att, bool dead);
@@ -95,8 +95,8 @@ struct ipc_ops {
 	int (*scan_open)(void *att, void *pub, const void *slot, struct ipc_text *why);
 	void (*scan)(void *att, const struct ipc_scan_order *o, struct ipc_scan *ret);
 	/*
-	 * Names of all attachments, living or not; returns how many there are, even if not all fit. NULL: asked of
-	 * RouDi, from outside.
+	 * Names of all attachments, living or not; returns how many there are, even if not all fit. NULL: ipc_peers()
+	 * finds them from outside, by roudi_peers().
 	 */
 	int (*peers)(void *att, struct ipc_peer *ret, unsigned int max);
 	/* NULL: freed by RouDi, from outside. */

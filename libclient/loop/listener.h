@@ -54,7 +54,8 @@ unsigned listener_port(const struct listener *l);
 void listener_destroy(struct listener *l);
 
 /*
- * State of a peer: it has sent a complete message; it is idle; it is silent; it needs no place, as its owner counts it.
+ * State of a peer: it has sent a complete message; it is idle; it is silent; it takes no place any more, because its
+ * owner limits such peers itself.
  */
 enum peer_mood { PEER_BUSY, PEER_RESTS, PEER_SILENT, PEER_LEAVES };
 void listener_mood(struct stream *peer, enum peer_mood mood);

@@ -35,8 +35,8 @@ struct pub_port *pub_port_ref(struct pub_port *p);
 void pub_port_unref(struct pub_port *p); /* NULL is fine */
 
 /*
- * Retries a call on a port, up to 1000 times, while ipc returns -EBUSY: the library may probe over a port while its
- * owner is inside for a microsecond, and the reverse.
+ * Retries a call on a port, up to 1000 times, while ipc returns -EBUSY: a probe by the library and a call by the port's
+ * owner may meet for a microsecond.
  */
 #define PORT_RETRY(r, call) \
 	do { \

@@ -90,7 +90,10 @@ enum handle_busy { HANDLE_FREE, HANDLE_USER, HANDLE_LIBRARY };
 
 #define WHY_MAX 400
 
-/* The last time that a thread has read; threads without a slot of their own share the first. A cache line each. */
+/*
+ * The last simulated time that a thread has read; threads without an entry of their own share the first. A cache line
+ * each.
+ */
 #define CLOCK_SEEN_MAX 32
 struct clock_seen {
 	_Atomic int64_t sim_ns;
@@ -106,8 +109,10 @@ struct sim_client {
 	pthread_mutex_t seen_lock;              /* a leaf */
 	_Atomic uint32_t stuck_seq;             /* seq of the page in a write that its writer never finished; else 0 */
 
-	unsigned unanswered; /* publishers and subscribers that must be registered again; under setup */
-	bool refused;        /* some found no room: retry at refused_mono_ns. Under setup, as the next two */
+	/* publishers and subscribers whose registration got no answer and must be repeated; under setup */
+	unsigned unanswered;
+	/* some registrations found no room: retry at refused_mono_ns. Under setup, as the next two */
+	bool refused;
 	int64_t refused_mono_ns, refused_dur_ns;
 
 	/* the clock of earlier moments: see clock_past.c. Guarded by past_lock, a leaf */

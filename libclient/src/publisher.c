@@ -207,7 +207,7 @@ int pub_reg_create(struct sim_publisher *p, struct session *s, struct attachment
 		reg->unsure_until_mono_ns = ns_add(client_now(p->c), UNSURE_DUR_NS);
 	else if (prior)
 		reg->unsure_until_mono_ns = prior->unsure_until_mono_ns;
-	/* close to the next sequence number is enough */
+	/* a number near the next sequence is enough */
 	if (prior && prior->counters && prior->counters != reg->counters)
 		atomic_store(&reg->counters->sequence, atomic_load(&prior->counters->sequence));
 	if (prior && prior->port && prior->port->att == l && strcmp(prior->name, reg->name) == 0)

@@ -362,7 +362,10 @@ static int keep_back(struct publish *q, int i, const struct kept *from)
 	return 0;
 }
 
-/* Credits are claimed in turn: true for one in half a window of them, or more. */
+/*
+ * Whether a message for local subscribers rings: true once for each half of the window, or more often. Credits are
+ * claimed in turn, so the cell's number decides.
+ */
 static bool ends_half(const struct sim_publisher *p, const struct claim *cl)
 {
 	uint32_t half = atomic_load_explicit(&p->reg->info->window, memory_order_relaxed) / 2;
@@ -371,10 +374,10 @@ static bool ends_half(const struct sim_publisher *p, const struct claim *cl)
 }
 
 /*
- * In lock-step dispatch reads what was published at the end of the step, so it need not be woken, and once more after
- * lock-step has ended: a publisher that sees the flag after a fence has published before that. For messages to local
- * subscribers only, it just has to free their credits: together with others, once a second, and before the credits run
- * out.
+ * Rings the doorbell, if that is needed. In lock-step dispatch need not be woken: it reads what was published at the
+ * end of the step, and once more after lock-step has ended, and a publisher that sees the flag after a fence has
+ * published before that. Of messages for local subscribers it only frees the credits: together with others, once a
+ * second, and before the credits run out.
  */
 static void ring(const struct sim_publisher *p, const struct claim *cl, bool dispatch)
 {

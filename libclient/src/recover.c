@@ -303,7 +303,9 @@ static bool has_verdict(const struct sim_publisher *p)
 	return atomic_load(&p->newest->state) == REG_FAILED && p->newest->error != -ENOSPC;
 }
 
-/* Registers publishers; returns how many got no answer. again: those that got none, and those that found no room. */
+/*
+ * Registers publishers; returns how many got no answer. again: skips those that were refused, except for lack of room.
+ */
 static unsigned register_publishers(struct sim_client *c, bool again)
 {
 	struct sim_publisher *p;
@@ -726,7 +728,7 @@ void client_step(struct sim_client *c)
 
 void client_close(struct sim_client *c)
 {
-	c->connecting = true; /* prevents every way back up */
+	c->connecting = true; /* as in sim_connect(): the loss of the session is final, so nothing reconnects */
 	driver_finish(c);
 	if (c->session) {
 		session_post(c, c->session, "Goodbye", NULL, VARLINK_ONEWAY);

@@ -73,19 +73,23 @@ void session_hangup(struct session *s);
 int session_call(struct sim_client *c, struct session *s, const char *method, json_t *params, struct varlink_msg *ret,
 		 json_t **ret_params);
 /*
- * The same, but repeats the call after a moment while simd answers -EAGAIN: a channel is just being closed, or RouDi
- * has no CPU. max_body: simd makes slots for such messages meanwhile, which takes time when they are large.
+ * As session_call(), but repeats the call after a moment while simd answers -EAGAIN: a channel is just being closed, or
+ * RouDi has no CPU. max_body: simd makes slots for such messages meanwhile, which takes time when they are large.
  */
 int session_call_again(struct sim_client *c, struct session *s, const char *method, json_t *params, size_t max_body,
 		       struct varlink_msg *ret, json_t **ret_params);
 int session_call_within(struct sim_client *c, struct session *s, const char *method, json_t *params,
 			int64_t wall_timeout_dur_ns, struct varlink_msg *ret, json_t **ret_params);
 /*
- * The same for a call that hands out a socket; with a sim-io thread the socket blocks. what: names it in the sentence.
+ * As session_call(), for a call that hands out a socket; with a sim-io thread the socket blocks. what: names it in the
+ * sentence.
  */
 int session_call_fd(struct sim_client *c, struct session *s, const char *method, json_t *params, const char *what,
 		    int *ret_fd);
-/* The same with the pages that follow the socket, mapped for the caller; all NULL if there are none. */
+/*
+ * As session_call_fd(), with the pages that follow the socket in the reply, mapped for the caller; all NULL if there
+ * are none.
+ */
 struct session_pages {
 	const struct wire_layout_page *layout;
 	void *dispatch;
@@ -93,11 +97,14 @@ struct session_pages {
 int session_call_pages(struct sim_client *c, struct session *s, const char *method, json_t *params, const char *what,
 		       int *ret_fd, struct session_pages *ret);
 void session_pages_unmap(struct session_pages *p); /* all NULL is fine */
-/* The same without waiting for the reply, which is dropped. Takes params. Returns 0, or why it could not be sent. */
+/*
+ * As session_call(), without waiting for the reply, which is dropped. Takes params. Returns 0, or why it could not be
+ * sent.
+ */
 int session_post(struct sim_client *c, struct session *s, const char *method, json_t *params, unsigned flags);
 
 /*
- * The same with one more parameter as JSON text (NULL: none). tag: of a CallService, whose refusal goes to
+ * As session_post(), with one more parameter as JSON text (NULL: none). tag: of a CallService, whose refusal goes to
  * services_refused(); else -1.
  */
 int session_post_text(struct sim_client *c, struct session *s, const char *method, json_t *params, int64_t tag,

@@ -14,9 +14,9 @@
 
 #define ACK_BEFORE     256u
 #define ACK_BYTES      (8u + ACK_BEFORE / 8 + 4u)
-#define ACK_LOST_AFTER 64u /* so far behind the newest that has arrived, it counts as lost */
+#define ACK_LOST_AFTER 64u /* a datagram so far behind the newest one that has arrived counts as lost */
 #define ACK_LOST_DUR_NS \
-	INT64_C(1000000000) /* unanswered for so long, it counts as lost; while no round trip is known */
+	INT64_C(1000000000) /* a datagram unanswered for so long counts as lost, while no round trip is known */
 #define ACK_SLACK_DUR_NS  INT64_C(100000000) /* added to three round trips once they are known */
 #define ACK_IN_FLIGHT_MAX 2048u
 

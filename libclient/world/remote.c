@@ -15,7 +15,7 @@ struct cell {
 	struct section *next; /* of the tick being assembled; NULL: it has none */
 	struct section **got; /* owned: references, ascending by tick: sections of future ticks, and bases */
 	uint32_t n_got, got_size;
-	bool leaves; /* now must not be a base any more */
+	bool leaves; /* the section `now` must not be used as a base any more */
 };
 
 struct seat {
@@ -502,7 +502,7 @@ void remotes_begin_again(struct remotes *r)
 	memset(r->came, 0, sizeof(r->came));
 }
 
-/* ---- what there is ---- */
+/* ---- queries ---- */
 
 uint32_t remotes_count(const struct remotes *r)
 {

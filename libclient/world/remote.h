@@ -47,8 +47,8 @@ enum remote_how {
 int remotes_create(unsigned history, struct remotes **ret) __attribute__((warn_unused_result));
 void remotes_destroy(struct remotes *r);
 /*
- * Objects that the next tick does not contain have left with it: the server is another one, or does not know what was
- * sent.
+ * Call it when the server is another one, or does not know what was sent: objects that the next tick does not contain
+ * leave with it.
  */
 void remotes_begin_again(struct remotes *r);
 

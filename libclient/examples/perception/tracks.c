@@ -9,7 +9,10 @@
 #include <string.h>
 
 #define PAIRS_MAX (OBSTACLES_MAX * OBSTACLES_MAX)
-/* seen so often, its velocity is reliable: a jump means that another part of it is seen; unseen, it moves on */
+/*
+ * sightings after which a track's velocity is reliable: a jump then means that another part of the object is seen, and
+ * while it is not seen the track moves on
+ */
 #define SETTLED 5
 #define GAP_S   1.0 /* after a longer gap without obstacles all tracks are dropped */
 

@@ -82,8 +82,9 @@ struct sim_clock_piece {
  * Driven time has a piece for each advance: these last 327 s at 100 Hz, 32 s at 1 kHz. Wall-driven time has one for
  * each change.
  */
-#define SIM_CLOCK_PIECES      32768u
-#define SIM_CLOCK_PIECES_KEPT (SIM_CLOCK_PIECES - 64) /* the others may be written over while they are read */
+#define SIM_CLOCK_PIECES 32768u
+/* the newest pieces, which readers may use: older ones may be overwritten while they are read */
+#define SIM_CLOCK_PIECES_KEPT (SIM_CLOCK_PIECES - 64)
 
 /* Begins SIM_CLOCK_PAGE_SIZE bytes after the page. Writer: a piece is complete before `written` counts it. */
 struct sim_clock_history {

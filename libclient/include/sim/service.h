@@ -111,7 +111,7 @@ SIM_API SIM_MUST_CHECK int sim_service_call_async(struct sim_client *c, const ch
 						  const struct sim_service_type *type, const void *request, size_t size,
 						  int64_t timeout_dur_ns, sim_answer_fn fn, void *user);
 
-/* ---- what there is ---- */
+/* ---- listing and watching ---- */
 
 /*
  * Returns a reference to the type that the service has now; release it with sim_service_type_unref(). -ENOENT no such

@@ -61,7 +61,7 @@ enum sim_world_code {
 enum sim_world_how {
 	SIM_WORLD_SAID = 0, /* one of its reported states, or between two of them */
 	SIM_WORLD_GUESSED,  /* after its last state: extrapolated by its velocity and spin */
-	/* longer after its last state than it is extrapolated: where that ended; or before its first state: that one */
+	/* later than it is extrapolated: the state where that ended; or before its first state: the first state */
 	SIM_WORLD_HELD,
 };
 
