@@ -26,6 +26,17 @@ module.exports = ({ assert, json, text, number, is }) => {
     return out;
   }
 
+  // Sets window.wasLost when the page has lost its connection, even if it is back before the next frame.
+  function watchState() {
+    const html = document.documentElement, observed = { attributes: true, attributeOldValue: true, attributeFilter: ["data-state"] };
+    window.wasLost = false;
+    window.watcher?.disconnect();
+    window.watcher = new MutationObserver((records) => {
+      window.wasLost ||= html.dataset.state !== "connected" || records.some((r) => r.oldValue !== "connected");
+    });
+    window.watcher.observe(html, observed);
+  }
+
   return {
     async names_with_markup_are_shown_as_text(stack) {
       const page = await stack.open("#raw?topic=/text"), clean = async (where) => assert.deepStrictEqual(await page.evaluate(injected), [], where);
@@ -70,9 +81,9 @@ module.exports = ({ assert, json, text, number, is }) => {
 
     async the_page_reconnects(stack) {
       const scene = await stack.open("#3d"), table = await stack.open("#overview");
-      const pages = [scene, table], state = (s) => `document.documentElement.dataset.state ${s}`;
+      const pages = [scene, table];
       const flows = async () => {
-        await Promise.all(pages.map((page) => page.waitFor(state('=== "connected"'))));
+        await Promise.all(pages.map((page) => page.waitFor("document.documentElement.dataset.state === 'connected'")));
         // what was there before stands still until the subscriptions are back
         const messages = number('tr[data-channel="/lidar"] [data-column="messages"]'), before = await table.evaluate(messages);
         await table.waitFor(`${messages} > 0 && ${messages} !== ${before} && ${is('tr[data-channel="/lidar"]', "dataset.live")} === "ok"`);
@@ -82,10 +93,9 @@ module.exports = ({ assert, json, text, number, is }) => {
       };
       await flows();
       for (const what of ["the bridge", "simd"]) {
-        const gone = Promise.all(pages.map((page) => page.waitFor(state('!== "connected"'))));
-        gone.catch(() => {}); // it is awaited below
+        await Promise.all(pages.map((page) => page.evaluate(watchState)));
         await stack.restart(what);
-        await gone;
+        await Promise.all(pages.map((page) => page.waitFor("window.wasLost")));
         await flows();
         await table.key("7");
         await table.waitFor(`/connected to .*connection lost/.test(${text("#log")})`); // the newest is on top
