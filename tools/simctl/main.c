@@ -367,7 +367,8 @@ static const struct opt world_kick_opts[] = {
 static const struct opt link_make_keys_opts[] = {
 	OPT_ARG("DIR", REQUIRED, STRING, dir, "folder for the keys; may hold those of other machines",
 		.complete = "dir"),
-	OPT("host", 0, STRINGS, hosts, "NAME", "name of a machine, the host of its link; may be given several times"),
+	OPT("host", 0, STRINGS, hosts, "NAME",
+	    "a machine's name: option `host` of its link; may be given several times"),
 	OPT("days", 0, INT, days, "N", "how long they are valid (1825)", .min = 1, .max = 7300),
 	{ 0 },
 };

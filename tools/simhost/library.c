@@ -58,7 +58,8 @@ static int copy_to_memory(const char *path, int *ret)
 		goto out;
 	}
 	if (st.st_size > BYTES_MAX) {
-		r = err_set(-EFBIG, "%s: more than %lld bytes are not loaded again", path, (long long)BYTES_MAX);
+		r = err_set(-EFBIG, "%s: file is larger than %lld bytes, the limit for loading it again", path,
+			    (long long)BYTES_MAX);
 		goto out;
 	}
 	errno = EIO; /* for a file that became shorter meanwhile */

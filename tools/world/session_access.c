@@ -68,7 +68,7 @@ bool session_may_put(struct session *s, uint64_t id, uint32_t code)
 	if (!s->access)
 		return true;
 	if (!access_may_own(s->access, code))
-		session_refuse(s, "it may own no object of code %u", code);
+		session_refuse(s, "client may not own objects of code %u", code);
 	else if (before && before != code)
 		session_refuse(s, "the code of an object cannot change from %u to %u", before, code);
 	else if (!before && !has_room(s))

@@ -390,7 +390,7 @@ TEST_WITH(a_type_without_a_definition_is_named, NULL, sweep)
 		{ "\"type\":\"apollo.routing.Nobody\"", "type \"apollo.routing.Nobody\" is not one" },
 		{ "\"type\":\"a.B\",\"definition\":\"/tmp/none.proto\"", "the file is missing or too large" },
 		{ "\"type\":\"a.C\",\"definition\":\"/tmp/a.proto\"", "its definition does not have a.C" },
-		{ "\"type\":\"a.B\",\"definition\":\"a.proto\"", "the path of a .proto file begins with /" },
+		{ "\"type\":\"a.B\",\"definition\":\"a.proto\"", "the path of a .proto file must begin with /" },
 		{ "\"type\":\"a.B\",\"definition\":\"/tmp/bad.proto\"", "bad.proto:2: " },
 	};
 	static const char good[] = "package a;\nmessage B {}\n", bad[] = "package a;\nmessage B { what }\n";

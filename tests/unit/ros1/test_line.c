@@ -419,7 +419,8 @@ TEST_WITH(queries_by_tools_and_nodes, set_up, tear_down)
 	snprintf(want, sizeof(want), "[1 ready [TCPROS 127.0.0.1 %u]]", b->tcpros_port);
 	assert_string_equal(asked("requestTopic", "/horn", "TCPROS"), want);
 	assert_string_equal(asked("requestTopic", "/none", "TCPROS"), "[-1 not a publisher of that topic 0]");
-	assert_string_equal(asked("requestTopic", "/horn", "SHM"), "[0 no supported protocol: TCPROS is 0]");
+	assert_string_equal(asked("requestTopic", "/horn", "SHM"),
+			    "[0 no supported protocol: only TCPROS is supported 0]");
 	assert_string_equal(asked("requestTopic", "/horn", NULL), "[-1 arguments are missing 0]");
 	assert_string_equal(asked("getPublications", "", NULL), "[1 publications [[/horn std_msgs/Bool]]]");
 	assert_string_equal(asked("getSubscriptions", "", NULL), "[1 subscriptions []]");

@@ -261,7 +261,7 @@ TEST_WITH(codes_and_number_of_objects_are_limited, begin_list, end)
 	turn();
 	assert_int_equal(client_find(c, id_of(c, 0))->motion.v[0], 5000);
 	assert_int_equal(client_find(c, id_of(c, 1))->code, CODE);
-	assert_non_null(strstr(events, "access list: it may own no object of code 16"));
+	assert_non_null(strstr(events, "access list: client may not own objects of code 16"));
 	assert_null(strstr(strstr(events, "access list") + 1, "access list")); /* the others are counted alone */
 }
 

@@ -96,7 +96,7 @@ static int scan_of(struct apollo_out *o, struct scan *ret)
 	if (!n_intensities)
 		ret->intensities = NULL;
 	else if (n_intensities != ret->n)
-		return apollo_refuse(o, -EBADMSG, "%u ranges and %u intensities", ret->n, n_intensities);
+		return apollo_refuse(o, -EBADMSG, "laser scan has %u ranges but %u intensities", ret->n, n_intensities);
 	return 0;
 }
 

@@ -298,7 +298,8 @@ static int read_proto(struct cyber_own *o, const char *type, const char *path, c
 			snprintf(first, sizeof(first), "%.250s", *text ? text : sentence);
 	}
 	if (r < 0)
-		snprintf(why, why_size, "%.200s: %s", path, *first ? first : "the path of a .proto file begins with /");
+		snprintf(why, why_size, "%.200s: %s", path,
+			 *first ? first : "the path of a .proto file must begin with /");
 	return r;
 }
 

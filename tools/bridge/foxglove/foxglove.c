@@ -16,14 +16,14 @@
 
 static const struct sim_bridge_option options[] = {
 	{ "control", "false",
-	  "true: who has the token may change things: the clock, bridges, services, what comes in; false: all may only look" },
+	  "true: clients with the token may control clock, bridges, processes, services, channels; false: read only" },
 	{ "token_file", "",
-	  "a file with the token, made if it is not there; empty: another one each time, in the log" },
+	  "file with the token, created if missing; empty: a new token at each start, written to the log" },
 	{ "origins", "[\"https://app.foxglove.dev\", \"https://lichtblick-suite.github.io\"]",
 	  "pages of other places that may connect, as browsers name them; those of this machine always may" },
 	{ "hosts", "[]", "names under which browsers may ask for the page; addresses and localhost are always taken" },
 	{ "queue", "100",
-	  "messages of a channel that wait for a slow client, 1 to 1000, of those above 64 KiB one; the oldest are dropped" },
+	  "messages kept per channel for a slow client, 1 to 1000; above 64 KiB only one; the oldest are dropped" },
 	{ "markers", "true",
 	  "true: objects, lanes, radar and lights go out as markers too, which Foxglove draws, as NAME/markers" },
 	{ "cert", "", "TLS: the server's certificate, PEM; needed where it listens elsewhere than on loopback" },

@@ -39,7 +39,7 @@ static const struct sim_bridge_option options[] = {
 	{ "connect_ms", "5000", "how long to wait for the connection, ms; 1 to 600000" },
 	{ "stall_ms", "5000", "how long the peer may take nothing before the connection ends, ms; 1 to 600000" },
 	{ "names", "automatic",
-	  "of channels that ROS does not allow: automatic: /radar/0 goes out as /radar/n0; strict: not at all" },
+	  "channel names that ROS does not allow: automatic: /radar/0 is sent as /radar/n0; strict: not sent" },
 	{ "autoware_msgs", "1.8",
 	  "1.8: messages as from autoware_msgs 1.8.0 on; 1.7: before, a TrafficLightGroup without predictions" },
 	TOPICS_OPTION_COMPAT,

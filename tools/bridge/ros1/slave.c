@@ -224,7 +224,8 @@ static void request_topic(struct sim_bridge *b, const struct xmlrpc_value *param
 		tcpros = strcmp(xmlrpc_text(xmlrpc_at(xmlrpc_at(protocols, i), 0)), "TCPROS") == 0;
 	if (!tcpros || !publication_find(b, param(params, 1))) {
 		answer_int(w, tcpros ? -1 : 0,
-			   tcpros ? "not a publisher of that topic" : "no supported protocol: TCPROS is", 0);
+			   tcpros ? "not a publisher of that topic" : "no supported protocol: only TCPROS is supported",
+			   0);
 		return;
 	}
 	begin(w, 1, "ready");
