@@ -253,7 +253,7 @@ int apollo_in_control(struct apollo_in *d)
 		set(m, &m->steer_rate, fabs(c.steering_rate) / 100, SIM_VEHICLE_CONTROL_HAS_STEER_RATE);
 	if (c.has_target) /* left is positive in both */
 		set(m, &m->steer_target, c.steering_target / 100, SIM_VEHICLE_CONTROL_HAS_STEER_TARGET);
-	if (c.has_gear && c.gear <= SIM_GEAR_LOW) { /* the same values; above are INVALID and NONE */
+	if (c.has_gear && c.gear <= SIM_GEAR_LOW) { /* both enums have the same values; above are INVALID and NONE */
 		m->target_gear = (uint8_t)c.gear;
 		m->present |= SIM_VEHICLE_CONTROL_HAS_TARGET_GEAR;
 	}
@@ -332,7 +332,7 @@ int apollo_in_state(struct apollo_in *d)
 		       : c.lights.low_beam ? SIM_VEHICLE_STATE_HEADLIGHT_LOW
 					   : SIM_VEHICLE_STATE_HEADLIGHT_OFF;
 	m->gear = (uint8_t)c.gear;
-	m->mode = c.has_mode ? (uint8_t)c.mode : SIM_VEHICLE_MODE_AUTO; /* the same values */
+	m->mode = c.has_mode ? (uint8_t)c.mode : SIM_VEHICLE_MODE_AUTO; /* both enums have the same values */
 	m->hand_brake = c.parking_brake;
 	m->horn = c.lights.horn;
 	m->autonomous = m->mode != SIM_VEHICLE_MODE_MANUAL;

@@ -108,7 +108,7 @@ static void read_light(const struct pb_reader *field, struct sim_builder *b, str
 		else
 			APOLLO_TAKE(&r, light_fields, &l);
 	*to = (struct sim_TrafficSignal){ .shape = SIM_TRAFFIC_SIGNAL_SHAPE_UNKNOWN, .blink = l.blink };
-	if (l.color >= 0 && l.color <= SIM_TRAFFIC_SIGNAL_COLOR_BLACK) /* the same values */
+	if (l.color >= 0 && l.color <= SIM_TRAFFIC_SIGNAL_COLOR_BLACK) /* both enums have the same values */
 		to->color = (uint8_t)l.color;
 	to->score = apollo_confidence(l.confidence);
 	(void)apollo_set_text(b, &to->id, id, len, LABEL_MAX);

@@ -189,7 +189,7 @@ static void read_plan(const struct pb_reader *r, struct sim_Trajectory *m)
 			m->replanned = on;
 		break;
 	case 10:
-		if (pb_get_i32(r, &gear) && gear >= 0 && gear <= SIM_GEAR_LOW) /* the same values */
+		if (pb_get_i32(r, &gear) && gear >= 0 && gear <= SIM_GEAR_LOW) /* both enums have the same values */
 			m->gear = (uint8_t)gear;
 		break;
 	}

@@ -108,7 +108,7 @@ static void light(struct apollo_out *o, const struct sim_TrafficSignal *s)
 	uint8_t color = s->color;
 
 	pb_open(&o->w, 1);
-	/* the same values; white does not exist */
+	/* both enums have the same values; white does not exist */
 	pb_u64(&o->w, 1, color <= SIM_TRAFFIC_SIGNAL_COLOR_BLACK ? color : 0);
 	apollo_body_text(o, 2, sim_TrafficSignal_id_in(o->in->body, o->in->size, s));
 	pb_f64(&o->w, 3, (double)s->score);

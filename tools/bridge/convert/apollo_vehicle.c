@@ -78,9 +78,9 @@ int apollo_out_chassis(struct apollo_out *o)
 	bool emergency = m.mode == SIM_VEHICLE_MODE_EMERGENCY;
 
 	controls(o, &m);
-	pb_u64(w, 21, m.mode <= SIM_VEHICLE_MODE_EMERGENCY ? m.mode : 0); /* the same values */
+	pb_u64(w, 21, m.mode <= SIM_VEHICLE_MODE_EMERGENCY ? m.mode : 0); /* both enums have the same values */
 	pb_u64(w, 22, emergency ? CHASSIS_ERROR : 0);
-	pb_u64(w, 23, m.gear <= SIM_GEAR_LOW ? m.gear : GEAR_NONE); /* the same values */
+	pb_u64(w, 23, m.gear <= SIM_GEAR_LOW ? m.gear : GEAR_NONE); /* both enums have the same values */
 	apollo_header(o, 25, 0);
 	pb_i64(w, 26, emergency);
 	signals(o, &m);

@@ -205,7 +205,7 @@ MAP(CanBus, pb_msgs, Chassis)
 	sim_enc_bool(e, "right_turn_signal", m->right_turn_signal);
 	sim_enc_bool(e, "wiper", m->wipers);
 	sim_enc_i32(e, "driving_mode", mode < sizeof(modes) ? modes[mode] : 0);
-	sim_enc_i32(e, "gear_location", gear <= SIM_GEAR_LOW ? gear : 6); /* the same values; 6: none */
+	sim_enc_i32(e, "gear_location", gear <= SIM_GEAR_LOW ? gear : 6); /* both enums have the same values; 6: none */
 	header(e, in);
 	chassis_gps(e, in, m);
 	return 0;
@@ -302,7 +302,7 @@ MAP(RadarObjects, pb_msgs, ContiRadar)
 static void light(struct sim_enc *e, const struct map_message *in, const struct sim_TrafficSignal *s)
 {
 	sim_enc_begin(e, NULL);
-	/* the same values; white does not exist */
+	/* both enums have the same values; white does not exist */
 	sim_enc_i32(e, "color", s->color <= SIM_TRAFFIC_SIGNAL_COLOR_BLACK ? s->color : 0);
 	map_text(e, "id", in, sim_TrafficSignal_id_in(in->body, in->size, s));
 	sim_enc_f64(e, "confidence", (double)s->score);

@@ -396,7 +396,7 @@ static int read_lgsvl_control(struct sim_dec *d, struct message_in *to)
 	m->stamp = map_in_header(d, to);
 	m->acceleration = share(d, "acceleration_pct");
 	m->braking = share(d, "braking_pct");
-	m->steer_angle = -sim_dec_f32(d, "target_wheel_angle"); /* positive is right in theirs */
+	m->steer_angle = -sim_dec_f32(d, "target_wheel_angle"); /* in their message positive is right */
 	m->steer_angular_velocity = -sim_dec_f32(d, "target_wheel_angular_rate");
 	m->target_gear = at_most(d, "target_gear", SIM_GEAR_LOW);
 	m->present = SIM_VEHICLE_CONTROL_HAS_STAMP | SIM_VEHICLE_CONTROL_HAS_ACCELERATION |
@@ -458,7 +458,7 @@ static int read_apollo_control(struct sim_dec *d, struct message_in *to)
 	gear = sim_dec_i32(d, "gear_location");
 	if (gear < 0 || gear > 6)
 		return -ERANGE;
-	if (has_gear && gear <= SIM_GEAR_LOW) { /* the same values; above are INVALID and NONE */
+	if (has_gear && gear <= SIM_GEAR_LOW) { /* both enums have the same values; above are INVALID and NONE */
 		m->target_gear = (uint8_t)gear;
 		m->present |= SIM_VEHICLE_CONTROL_HAS_TARGET_GEAR;
 	}

@@ -322,7 +322,8 @@ static void light(struct sim_dec *d, struct sim_builder *b, struct sim_TrafficSi
 
 	sim_dec_begin(d, NULL);
 	color = sim_dec_i32(d, "color");
-	s->color = color >= 0 && color <= SIM_TRAFFIC_SIGNAL_COLOR_BLACK ? (uint8_t)color : 0; /* the same values */
+	/* both enums have the same values */
+	s->color = color >= 0 && color <= SIM_TRAFFIC_SIGNAL_COLOR_BLACK ? (uint8_t)color : 0;
 	map_in_text(d, b, "id", &s->id, LABEL_MAX);
 	s->score = apollo_confidence(map_in_f64(d, "confidence"));
 	s->blink = sim_dec_bool(d, "blink");

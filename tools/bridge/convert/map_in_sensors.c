@@ -124,7 +124,7 @@ static void radar_object(struct sim_dec *d, struct sim_RadarObject *o)
 	o->position = map_in_vector(d, "object_position");
 	o->velocity = map_in_vector(d, "object_velocity");
 	o->relative_position = map_in_vector(d, "object_relative_position");
-	relative = map_in_vector(d, "object_relative_velocity"); /* sensor minus object in theirs */
+	relative = map_in_vector(d, "object_relative_velocity"); /* in their message: sensor minus object */
 	o->relative_velocity = (struct sim_Vector3){ .x = -relative.x, .y = -relative.y, .z = -relative.z };
 	o->size = map_in_vector(d, "object_collider_size");
 	o->state = sim_dec_u8(d, "object_state");

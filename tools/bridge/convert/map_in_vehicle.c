@@ -18,7 +18,7 @@ MAP_IN(lgsvl_msgs, CanBusData, CanBus)
 	m->speed = map_in_f32(d, "speed_mps");
 	m->throttle = map_in_f32(d, "throttle_pct");
 	m->braking = map_in_f32(d, "brake_pct");
-	m->steering = -map_in_f32(d, "steer_pct"); /* positive is right in theirs */
+	m->steering = -map_in_f32(d, "steer_pct"); /* in their message positive is right */
 	m->parking_brake = sim_dec_bool(d, "parking_brake_active");
 	m->high_beam = sim_dec_bool(d, "high_beams_active");
 	m->low_beam = sim_dec_bool(d, "low_beams_active");
@@ -31,7 +31,7 @@ MAP_IN(lgsvl_msgs, CanBusData, CanBus)
 	gear = sim_dec_i8(d, "selected_gear");
 	if (gear < 0 || gear > SIM_GEAR_LOW)
 		sim_dec_fail(d, -ERANGE);
-	m->gear = (uint8_t)gear; /* the same values */
+	m->gear = (uint8_t)gear; /* both enums have the same values */
 	m->engine_on = sim_dec_bool(d, "engine_active");
 	m->engine_rpm = map_in_f32(d, "engine_rpm");
 	m->latitude = map_in_f64(d, "gps_latitude");
@@ -47,7 +47,7 @@ MAP_IN(lgsvl_msgs, VehicleOdometry, VehicleOdometry)
 	START(VehicleOdometry);
 	map_in_header(d, to);
 	m->speed = map_in_f32(d, "velocity");
-	m->front_wheel_angle = -map_in_f32(d, "front_wheel_angle"); /* positive is right in theirs */
+	m->front_wheel_angle = -map_in_f32(d, "front_wheel_angle"); /* in their message positive is right */
 	m->rear_wheel_angle = -map_in_f32(d, "rear_wheel_angle");
 	return map_in_finish(&builder, to);
 }

@@ -65,7 +65,7 @@ MAP(LaserScan, sensor_msgs, LaserScan)
 
 static void radar_object(struct sim_enc *e, const struct map_message *in, const struct sim_RadarObject *o)
 {
-	/* sensor minus object in theirs, object minus sensor in ours */
+	/* in their message: sensor minus object; in ours: object minus sensor */
 	struct sim_Vector3 relative = { .x = -o->relative_velocity.x,
 					.y = -o->relative_velocity.y,
 					.z = -o->relative_velocity.z };

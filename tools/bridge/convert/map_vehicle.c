@@ -16,7 +16,7 @@ enum { DISABLE = 1, ENABLE = 2, ENABLE_LEFT = 2, ENABLE_RIGHT = 3 };
 
 static int8_t lgsvl_gear(uint8_t gear)
 {
-	return gear <= SIM_GEAR_LOW ? (int8_t)gear : 0; /* the same values; unknown becomes neutral */
+	return gear <= SIM_GEAR_LOW ? (int8_t)gear : 0; /* both enums have the same values; unknown becomes neutral */
 }
 
 static void can_bus_lamps(struct sim_enc *e, const struct sim_CanBus *m)
@@ -58,7 +58,7 @@ MAP(CanBus, lgsvl_msgs, CanBusData)
 	sim_enc_f32(e, "speed_mps", m->speed);
 	sim_enc_f32(e, "throttle_pct", m->throttle);
 	sim_enc_f32(e, "brake_pct", m->braking);
-	sim_enc_f32(e, "steer_pct", -m->steering); /* positive is right in theirs */
+	sim_enc_f32(e, "steer_pct", -m->steering); /* in their message positive is right */
 	can_bus_lamps(e, m);
 	sim_enc_i8(e, "selected_gear", lgsvl_gear(m->gear));
 	sim_enc_bool(e, "engine_active", m->engine_on);
@@ -75,7 +75,7 @@ MAP(VehicleOdometry, lgsvl_msgs, VehicleOdometry)
 {
 	map_header(e, in);
 	sim_enc_f32(e, "velocity", m->speed);
-	sim_enc_f32(e, "front_wheel_angle", -m->front_wheel_angle); /* positive is right in theirs */
+	sim_enc_f32(e, "front_wheel_angle", -m->front_wheel_angle); /* in their message positive is right */
 	sim_enc_f32(e, "rear_wheel_angle", -m->rear_wheel_angle);
 	return 0;
 }

@@ -29,7 +29,7 @@ static inline struct pb_points_time pb_points_time(const struct pb_points *p)
 	uint64_t room = (UINT64_C(1) << PB_POINTS_LOW) - t.low;
 
 	pb_put_varint(t.bytes, stamp_ns);
-	if (room > 0xf0000000) /* and 28 bits and an offset fit into 32 */
+	if (room > 0xf0000000) /* so that 28 bits plus an offset fit into 32 */
 		room = 0xf0000000;
 	t.late = ~((1u << (31 - __builtin_clz((unsigned)room))) - 1);
 	return t;

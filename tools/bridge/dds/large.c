@@ -15,11 +15,11 @@
 #include "timeutil.h"
 
 #define PART             (128 << 10) /* bytes sent between two looks: three datagrams, which fit the smallest buffers */
-#define TIMED_PARTS      4u          /* parts (512 KiB) sent without a look, then */
-#define TIMED_DUR_NS     950000      /* a pause: together with timer slack 512 MB/s */
-#define ACKED            (1u << 20)  /* a reliable writer waits until its readers have the previous message */
+#define TIMED_PARTS      4u          /* when sending by time: parts (512 KiB) between two pauses */
+#define TIMED_DUR_NS     950000      /* length of such a pause; with timer slack this gives 512 MB/s */
+#define ACKED            (1u << 20) /* size from which a reliable writer waits until its readers have the previous message */
 #define ACK_DUR_NS       20000000
-#define ACK_TIMEOUTS     3u /* in a row; then no waiting for ACK_SKIP_DUR_NS */
+#define ACK_TIMEOUTS     3u /* consecutive timeouts after which it does not wait for ACK_SKIP_DUR_NS */
 #define ACK_SKIP_DUR_NS  1000000000
 #define RMEM_WANT        (4 << 20)
 #define RCVBUF_ASK       (10 << 20) /* as Cyclone is configured to request */

@@ -58,14 +58,14 @@ struct large {
 	bool stop;
 	pthread_mutex_t wire;        /* serialises sending; guards the members below */
 	struct receivers *receivers; /* NULL: buffers are not watched */
-	int64_t quiet_mono_ns;       /* next log line about losses not before */
+	int64_t quiet_mono_ns;       /* no log line about losses before this time */
 };
 
 struct large_writer {  /* state of a writer */
 	bool reliable; /* large messages wait until its readers have the previous one */
 	struct {
 		unsigned timeouts;    /* consecutive timeouts of waiting for acknowledgements */
-		int64_t skip_mono_ns; /* do not wait before */
+		int64_t skip_mono_ns; /* no waiting for acknowledgements before this time */
 	} acks;                       /* guarded by large::wire */
 	int readers_known;            /* readers_ever when the last large message was sent; guarded by large::wire */
 	_Atomic int readers_ever;

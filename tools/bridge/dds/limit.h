@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rate limit for log lines that others can cause: 20 at once, then one a second. Thread: one's own, or under a lock. */
+/* Rate limit for log lines that others can cause: 20 at once, then one a second. Thread: the owner's, or under a lock. */
 #ifndef LIMIT_H
 #define LIMIT_H
 

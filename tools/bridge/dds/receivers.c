@@ -35,7 +35,7 @@ struct receiver {
 	unsigned seen;           /* number of the last look that listed it */
 	unsigned stuck;          /* consecutive messages that waited their maximum for it */
 	int64_t read_mono_ns;    /* when it was last empty, or less full than before */
-	int64_t excused_mono_ns; /* not waited for before */
+	int64_t excused_mono_ns; /* not waited for before this time */
 };
 
 struct receivers {

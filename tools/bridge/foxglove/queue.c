@@ -100,7 +100,10 @@ void client_done(struct client *c, struct item *i, struct job **done)
 	put_item(c->bridge, i);
 }
 
-/* What a latched channel has sent while too much waited: it stands, and may be the last one. */
+/*
+ * Queues the latched message of each channel that had one dropped because too much was queued: it is still valid, and
+ * may be the last one of its channel.
+ */
 static void queue_missed(struct client *c)
 {
 	struct job *none = NULL; /* what is latched is a copy */

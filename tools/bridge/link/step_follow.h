@@ -56,7 +56,7 @@ void step_follow_host(struct step_follow *f, int64_t now_mono_ns, uint64_t id, u
 int step_follow_own(struct step_follow *f, int64_t now_mono_ns, const struct step_export *exports, uint32_t n)
 	__attribute__((warn_unused_result));
 void step_follow_ended(struct step_follow *f, int64_t now_mono_ns); /* after over(), when the step has ended */
-void step_follow_leave(struct step_follow *f, int64_t now_mono_ns); /* must not join again */
+void step_follow_leave(struct step_follow *f, int64_t now_mono_ns); /* leaves for good: it does not join again */
 
 void step_follow_got(struct step_follow *f, int64_t now_mono_ns, const struct time_msg *m);
 void step_follow_tick(struct step_follow *f, int64_t now_mono_ns);

@@ -75,7 +75,7 @@ static void on_data(dds_entity_t reader, void *arg)
 	endpoint_take(reader, take_in, &t);
 }
 
-/* ---- a reader while somebody listens ---- */
+/* ---- the reader, while the channel has subscribers ---- */
 
 static void on_refused(dds_entity_t reader, const dds_requested_incompatible_qos_status_t status, void *arg)
 {

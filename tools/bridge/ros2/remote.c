@@ -256,7 +256,7 @@ static void on_request(void *user, const void *request, size_t size, struct sim_
 		waiter_poke(&b->graph.waiter);
 }
 
-/* ---- who serves it ---- */
+/* ---- servers ---- */
 
 /* Called by Cyclone for the matches of either endpoint. */
 static void look_again(struct ros2_remote *r)
@@ -401,7 +401,7 @@ static void look_for_server(struct ros2_remote *r)
 		failed(r, p, -EPIPE, "its node has gone before it answered");
 }
 
-/* ---- what waits ---- */
+/* ---- waiting requests ---- */
 
 /* The caller holds the lock. Returns a request that has waited too long; NULL: none. */
 static struct sim_pending *take_late(struct ros2_remote *r, dds_time_t now, bool *ret_sent)

@@ -30,8 +30,8 @@
 #define SENT_DUR_NS INT64_C(100000000)  /* how often to look at replies that were sent */
 #define TRIES       2u                  /* how often a reply may be sent again */
 #define CROWD_DUR_NS \
-	INT64_C(20000000) /* for so many, where as many wait: who asks that much at once takes them as slowly */
-#define OPEN_MAX     16u  /* requests of a service with the host: the default limit of a provider */
+	INT64_C(20000000) /* least time per UNACKED_MAX replies while at least as many wait: such clients also read slowly */
+#define OPEN_MAX     16u /* requests of a service with the host: the default limit of a provider */
 #define MATCHED_MAX  256
 #define REFUSAL_ROOM 1024
 #define PREFIX_SIZE  12

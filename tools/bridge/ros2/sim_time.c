@@ -23,7 +23,7 @@ static void drive(struct sim_bridge *b, int64_t sim_ns)
 	t->thr.driving = b->host->drive(b->host->ctx, sim_ns) == 0 && sim_ns != SIM_BRIDGE_CLOCK_GONE;
 }
 
-/* ---- whom to follow ---- */
+/* ---- which clock to follow ---- */
 
 struct writer {
 	dds_instance_handle_t handle;

@@ -70,7 +70,7 @@ void ros2_unheard_close(struct ros2_unheard *u)
 	u->fd = -1;
 }
 
-/* ---- who is there ---- */
+/* ---- participants that are heard ---- */
 
 static void drop(struct ros2_unheard *u, unsigned i)
 {
@@ -161,7 +161,7 @@ static void take(struct ros2_unheard *u, dds_time_t now)
 			note(u, header + PREFIX_AT, (unsigned)at, now);
 }
 
-/* ---- what is said ---- */
+/* ---- log and status ---- */
 
 static bool has_word(const char *list, const char *word)
 {
