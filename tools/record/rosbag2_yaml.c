@@ -176,7 +176,7 @@ static int of_document(struct parse *p, const char *key)
 	return p->e.type == YAML_MAPPING_START_EVENT ? mapping(p, of_recording) : skip(p);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole document ---- */
 
 /* Parses to the end, so that what follows the list of files must be valid, too. */
 static int document(struct parse *p)
