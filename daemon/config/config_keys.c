@@ -147,8 +147,8 @@ static const struct conf_key bridge_defaults_keys[] = {
 	    "build's when simd runs from there.",
 	    .def = "\"\""),
 	KEY("dir", STRING,
-	    "Working directory of the bridges that simd starts; empty: simd's. Callers of *simctl bridge connect* other than root "
-	    "and simd's own user can name no place outside it, and none at all where it is /.",
+	    "Working directory of the bridges that simd starts; empty: simd's. Only root "
+	    "and simd's own user may connect a bridge (*simctl bridge connect*) to a path outside it; if it is /, only they may use that command.",
 	    .def = "\"\""),
 	INT("kill_after_ms", 10000, 100, 600000,
 	    "A bridge of ours that holds a message that long beyond its deadline is killed and started again."),
@@ -187,7 +187,7 @@ static const struct conf_key channel_keys[] = {
 	    "and one may overtake another.",
 	    .def = "true"),
 	KEY("max_body", SIZE,
-	    "Bytes of its largest message, where subscribers are to have slots before a publisher has said so; 0: as publishers say.",
+	    "Bytes of its largest message; with it, subscribers have slots before a publisher has announced a size; 0: the size that publishers announce.",
 	    .def = "0", .min = 0, .max = 1LL << 31),
 	INT("publishers", 1, 1, 64,
 	    "How many publishers of such messages each user may have, whatever limits.per_user_percent says."),

@@ -68,8 +68,8 @@ void d_sequence_begin(const struct dispatch *d, struct d_publisher *p, uint64_t 
 }
 
 /*
- * A claim has half of a sequence number, its slot the whole: the first one is accepted if both and the publisher's row
- * agree.
+ * A claim has only the lower half of a sequence number. So the first message of a publisher is accepted only if that
+ * half and the publisher's counter page give the sequence number in its slot.
  */
 static bool begin_with(const struct dispatch *d, struct d_publisher *p, uint64_t sequence)
 {

@@ -34,9 +34,9 @@ int carried_set(struct list *all, uint32_t channel_id, int result, const char *n
  */
 int carried_name(struct list *all, const char *channel, bool inbound, const char *name, const char *type);
 /*
- * Another process runs the bridge now, so earlier reports are dropped: carried_clear_reported() those by number, on an
- * event of dispatch, in order with the bridge's reports; the new process may have named topics already.
- * carried_clear_named() those by name.
+ * Both drop the reports of the process that ran the bridge before. carried_clear_reported() drops those identified by
+ * number, on an event of dispatch, so in order with the bridge's reports; the new process may have named topics by
+ * then. carried_clear_named() drops those identified by name, when the new process attaches.
  */
 void carried_clear_reported(struct list *all);
 void carried_clear_named(struct list *all);

@@ -416,7 +416,7 @@ void supervisor_destroy(struct supervisor *k)
 	k->processes = NULL;
 	k->roudi = NULL;
 	k->helper = NULL;
-	/* an interrupted attach keeps its files as long as this process runs */
+	/* also the files of an interrupted attach, which stay locked until this process exits */
 	roudi_forget_own(k->o.rt->plane, k->app);
 	/* processes killed during the stop, or still exiting when simd took over, have left their files */
 	roudi_forget_dead(k->o.rt->plane);

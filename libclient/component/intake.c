@@ -206,7 +206,7 @@ int intake_start(struct intake *in)
 		return 0;
 	r = thread_start(&in->thread, "sim-intake", receive, in);
 	if (r < 0)
-		return err_sys(r, "the thread that receives %s", in->ch->name);
+		return err_sys(r, "cannot start the thread that receives %s", in->ch->name);
 	in->started = true;
 	return 0;
 }

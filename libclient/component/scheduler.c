@@ -325,7 +325,7 @@ static int worker_start(struct worker *w)
 	snprintf(name, sizeof(name), "%.10s.%u", w->group->conf.name, w->number % 1000);
 	r = thread_start(&w->thread, name, work, w);
 	if (r < 0)
-		return err_sys(r, "worker %u of group %s", w->number, w->group->conf.name);
+		return err_sys(r, "cannot start worker %u of group %s", w->number, w->group->conf.name);
 	w->started = true;
 	return 0;
 }

@@ -609,7 +609,7 @@ static int io_start(struct sim_client *c)
 	c->io_started = r == 0;
 	pthread_mutex_unlock(&c->lock);
 	if (r < 0)
-		return err_sys(r, "sim_connect: the client's thread");
+		return err_sys(r, "sim_connect: cannot start the client's thread");
 	return 0;
 }
 

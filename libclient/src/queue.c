@@ -374,10 +374,10 @@ static bool ends_half(const struct sim_publisher *p, const struct claim *cl)
 }
 
 /*
- * Rings the doorbell, if that is needed. In lock-step dispatch need not be woken: it reads what was published at the
- * end of the step, and once more after lock-step has ended, and a publisher that sees the flag after a fence has
- * published before that. Of messages for local subscribers it only frees the credits: together with others, once a
- * second, and before the credits run out.
+ * Rings the doorbell unless dispatch finds the message without it. In lock-step dispatch reads what was published at
+ * the end of each step, and once more after lock-step has ended; a publisher that still reads SIM_CLOCK_LOCKSTEP after
+ * its fence has published before that last read. A message for local subscribers only has a credit to be freed, so in
+ * lock-step it rings once for each half of the window; dispatch also frees such credits once a second.
  */
 static void ring(const struct sim_publisher *p, const struct claim *cl, bool dispatch)
 {

@@ -84,7 +84,7 @@ static int attach_start(struct attach_job *j)
 	}
 	r = thread_start(&j->thread, "sim-attach", attach_main, j);
 	if (r < 0)
-		return err_sys(r, "the thread that attaches to the data plane");
+		return err_sys(r, "cannot start the thread that attaches to the data plane");
 	j->threaded = true;
 	return 0;
 }

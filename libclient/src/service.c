@@ -526,7 +526,7 @@ static int serving_start(struct sim_client *c)
 	ss->started = r == 0;
 	pthread_mutex_unlock(&c->lock);
 	if (r < 0)
-		return err_sys(r, "the client's thread for services");
+		return err_sys(r, "cannot start the client's thread for services");
 	return 0;
 }
 

@@ -222,7 +222,7 @@ static int helper_start(struct sub_fd *f)
 	int r = thread_start(&f->thread, "sim-sub", helper, f);
 
 	if (r < 0)
-		return err_sys(r, "the thread of a subscriber's descriptor");
+		return err_sys(r, "cannot start the thread of a subscriber's descriptor");
 	f->started = true;
 	return 0;
 }

@@ -232,7 +232,7 @@ static int timing_start(struct sim_client *c)
 		return 0;
 	r = thread_start(&ts->thread, "sim-timer", timer_main, c);
 	if (r < 0)
-		return err_sys(r, "sim_timer_create: the timers' thread");
+		return err_sys(r, "sim_timer_create: cannot start the timers' thread");
 	ts->started = true;
 	return 0;
 }

@@ -90,13 +90,13 @@ static int open_fds(struct sim_world *w)
 	w->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	w->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (w->epoll_fd < 0 || w->wake_fd < 0 || w->timer_fd < 0)
-		return err_sys(-errno, "descriptors for a world");
+		return err_sys(-errno, "cannot set up the descriptors of a world's host");
 	e.data.fd = w->wake_fd;
 	r = epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, w->wake_fd, &e);
 	e.data.fd = w->timer_fd;
 	if (r == 0)
 		r = epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, w->timer_fd, &e);
-	return r < 0 ? err_sys(-errno, "descriptors for a world") : 0;
+	return r < 0 ? err_sys(-errno, "cannot set up the descriptors of a world's host") : 0;
 }
 
 static void host_free(struct sim_world *w)
@@ -183,7 +183,7 @@ static int start(struct sim_world *w)
 		return 0;
 	r = thread_start(&w->thread, "sim-world", run, w);
 	if (r < 0)
-		return err_sys(r, "the world's thread");
+		return err_sys(r, "cannot start the world's thread");
 	w->has_thread = true;
 	return 0;
 }

@@ -71,7 +71,7 @@ TEST_WITH(a_lease_acquired_again_after_a_restart_is_released_too, setup, teardow
 }
 
 /* A reader must notice that the page was replaced, perhaps twice: no two pages have the same beginning. */
-TEST_WITH(no_page_is_like_another, setup, teardown)
+TEST_WITH(each_clock_page_begins_with_another_seq, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "reader", 0);
 	uint32_t live[2], frozen[2];

@@ -269,7 +269,7 @@ TEST(publishers_wait_for_a_lost_connection)
 }
 
 /* The backlog was accepted while time ran; other publishers do not have to wait behind it. */
-TEST(a_backlog_survives_a_pause_and_does_not_block_probes)
+TEST(a_backlog_survives_a_pause_and_does_not_block_connection_probes)
 {
 	struct sim_slot *s;
 

@@ -32,7 +32,7 @@ struct machine {
 	unsigned port;
 	pid_t holder; /* keeps the namespaces */
 	int mnt;      /* of mounts, for setns() */
-	int root;     /* its root there */
+	int root;     /* directory fd of its root in that namespace */
 	pid_t simd;   /* 0: none */
 	size_t began; /* where in the log its newest simd begins */
 };

@@ -35,7 +35,9 @@ void traffic_free(struct traffic *t)
 		munmap(t, sizeof(*t));
 }
 
-/* Its number in each 8 bytes, with their place; the first byte of all says the number alone, so that it can be read. */
+/*
+ * Fills an image with bytes that depend on its number and on their offset; a reader makes the same bytes and compares.
+ */
 static size_t fill(const struct traffic *t, uint64_t number, void *body, size_t room)
 {
 	uint32_t n = t->width * t->height * 3;

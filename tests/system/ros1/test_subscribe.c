@@ -108,7 +108,7 @@ TEST_WITH(messages_of_a_publisher_reach_the_channel, setup, teardown)
 	say(fd, "");
 	expect("hello");
 	expect("");
-	close(fd); /* and back again */
+	close(fd); /* the publisher disconnects, and comes back */
 	fd = talker(door);
 	say(fd, "again");
 	expect("again");

@@ -128,7 +128,7 @@ static bool have(const char *path, const char *what)
 
 /* ---- bags ---- */
 
-/* As many messages of each topic as requested. */
+/* rosbag records three messages of each topic and ends by itself (-l 3); so three of each are published. */
 static void record(void)
 {
 	FILE *f = ros_begin("exec rosbag record -l 3 -O " BAG " /chat /camera 2>&1");

@@ -523,7 +523,7 @@ TEST(a_server_of_rmw_fastrtps_answers)
 	assert_null(strstr(h.log, "ignored"));
 }
 
-TEST(one_that_replies_to_the_writer)
+TEST(a_server_that_replies_to_the_writer_of_the_request)
 {
 	fast_answers("writer=1", "async=1", 40000);
 }

@@ -473,7 +473,7 @@ static void be_many_and_one(int told, int go, unsigned arg)
 	dds_delete(DDS_CYCLONEDDS_HANDLE);
 }
 
-TEST(one_that_there_was_no_room_for_is_named_when_there_is)
+TEST(a_publisher_that_did_not_fit_is_named_when_others_leave)
 {
 	static const char *const options[] = {
 		WAITS, "subscribe",

@@ -161,7 +161,7 @@ TEST(eight_mebibytes_come_whole)
 	all_come("{}", USER);
 }
 
-TEST(all_come_to_who_is_not_tuned)
+TEST(large_messages_reach_readers_with_default_buffers)
 {
 	all_come("{}", DEFAULTS END);
 }

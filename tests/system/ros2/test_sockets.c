@@ -45,7 +45,7 @@ TEST_WITH(over_loopback_nobody_else_is_heard, cables_lay, cables_cut)
 	h.ops->destroy(b);
 }
 
-TEST_WITH(on_a_network_that_one_alone_is_heard, cables_lay, cables_cut)
+TEST_WITH(only_the_chosen_network_is_heard, cables_lay, cables_cut)
 {
 	static const char *const options[] = { "localhost", "false", "interface", "near1", NULL };
 	static struct host h;

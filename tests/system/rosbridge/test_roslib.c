@@ -126,7 +126,7 @@ static void all_of_it(const char *compression)
 	assert_string_equal(in.channel, "control");
 	assert_true(((const struct sim_VehicleControl *)(const void *)in.body)->acceleration == 0.25f);
 	assert_int_equal(rosbridge_server_cbor(line_server),
-			 strcmp(compression, "cbor") == 0 ? 2 : 0); /* one each way */
+			 strcmp(compression, "cbor") == 0 ? 2 : 0); /* /imu to roslib, /control to the bridge */
 	a = ask_lamp(true);
 	assert_int_equal(a.result, 0);
 	assert_string_equal(sim_SetBoolResponse_message(sim_SetBoolResponse_from(a.response, a.size), a.size),

@@ -478,7 +478,7 @@ TEST_FULL(all_positions_are_in_one_map)
 	fixed = listen_to(&l, "tf_static", 4, &sim_Transforms_type);
 	start_sumo(&l, "0");
 	utm = tf_of(fixed, "utm");
-	near_cm("origin", utm.at.x, -691500); /* as config/rigs/README.md says */
+	near_cm("origin", utm.at.x, -691500); /* as config/rigs/demo/README.md says */
 	near_cm("origin", utm.at.y, -5335500);
 	for (int i = 0; i < 20; i++)
 		check_place(odometry, tf, utm.at);

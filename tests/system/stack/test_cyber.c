@@ -322,7 +322,7 @@ TEST_WITH(types_unknown_to_the_peer_are_registered_without_losing_a_message, NUL
 	AWAIT(cyber_server_count(server, "/brief") == 1);
 	assert_true(cyber_server_file(server, "modules/common_msgs/sensor_msgs/sensor_image.proto"));
 	assert_int_equal(cyber_server_registered(server), 3); /* with those that it imports, each once */
-	AWAIT(stack_said("cyber_bridge does not know " JPEG ": its definition of Apollo 10.0 is registered"));
+	AWAIT(stack_said("cyber_bridge does not know " JPEG ": registering its definition from Apollo 10.0"));
 	sim_publisher_destroy(p);
 	stop();
 }
@@ -344,7 +344,7 @@ TEST_WITH(definitions_of_the_user_are_registered_instead, NULL, sweep)
 	assert_false(stack_said("it lacks messages that are sent"));
 	assert_true(stack_said("it lacks, or defines differently, fields that are sent: "));
 	assert_true(stack_said("apollo.drivers.CompressedImage.width, apollo.drivers.CompressedImage.height"));
-	snprintf(options, sizeof(options), "its definition of %s is registered", path);
+	snprintf(options, sizeof(options), "registering its definition from %s", path);
 	AWAIT(stack_said(options));
 	sim_publisher_destroy(p);
 	stop();
@@ -660,8 +660,8 @@ TEST_WITH(a_peer_of_another_protocol_is_named, NULL, sweep)
 {
 	static const char *const with[][2] = {
 		{ "HTTP/1.1 400 Bad Request\r\n\r\n",
-		  "a web server answers there, as of a rosbridge server: no cyber_bridge" },
-		{ "\x03\x02", "or sends what lgsvl_bridge does: no cyber_bridge" },
+		  "a web server answers there, perhaps a rosbridge server, but no cyber_bridge" },
+		{ "\x03\x02", "does, or lgsvl_bridge: it is no cyber_bridge" },
 		{ "\x63", "it sends op 99, which cyber_bridge does not" },
 		{ "\x04\xff\xff\xff\x7f", "a topic name of 2147483647 bytes" },
 	};

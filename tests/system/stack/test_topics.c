@@ -333,10 +333,10 @@ static const char *channel_of(json_t *rig, const char *topic)
 	return "";
 }
 
-/* What config/rigs/README.md tells the publisher of a channel: the first of its tables is AWSIM's. */
+/* What config/rigs/STACKS.md tells the publisher of a channel: the first of its tables is AWSIM's. */
 static double told_hz(const char *channel)
 {
-	FILE *f = fopen("config/rigs/README.md", "r");
+	FILE *f = fopen("config/rigs/STACKS.md", "r");
 	char name[80], *line = NULL, *cell;
 	double hz = -1;
 	size_t room = 0;

@@ -286,7 +286,7 @@ TEST(history_is_updated_by_observe)
 	sim_host_destroy(h);
 }
 
-TEST(delay_is_the_longer_of_two)
+TEST(delay_is_the_last_interval_or_the_time_since_if_longer)
 {
 	struct sim_host *h = host_new();
 	struct sim_node *a = node_new(h, "a");

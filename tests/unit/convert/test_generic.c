@@ -683,7 +683,7 @@ static size_t put_headed(const char *frame)
 }
 
 /* The first header that is not nested is the message's. */
-TEST(the_header_field_of_a_converter_is_noted)
+TEST(the_header_that_a_converter_reads_gives_stamp_and_frame)
 {
 	const struct sim_converter one = { .type = &sim_Imu_type, .foreign = "a/B", .read = read_headed };
 	struct conversion_in c = { .sim = &sim_Imu_type, .converter = &one };

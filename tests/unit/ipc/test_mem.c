@@ -156,7 +156,7 @@ TEST(a_stopped_roudi_is_seen)
 	post(p, 1); /* the data path goes on */
 	assert_int_equal(ipc_attach(&o, &late), -ETIMEDOUT);
 	assert_int_equal(ipc_pub_create(a, "d", NULL, &q), -ETIMEDOUT);
-	assert_false(ipc_alive(a)); /* an unanswered request ends a life */
+	assert_false(ipc_alive(a)); /* an unanswered request ends the attachment */
 	assert_true(ipc_alive(b));
 	ipc_mem_roudi_stop(bus, false);
 	assert_int_equal(ipc_pub_create(b, "d", NULL, &q), 0);

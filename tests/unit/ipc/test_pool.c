@@ -379,7 +379,7 @@ static bool goes(void)
 }
 
 /* In the queue, or held by a publisher that is about to put it there. */
-TEST_WITH(a_reference_in_a_used_queue_place_counts, set_up, tear_down)
+TEST_WITH(a_reference_in_an_occupied_queue_place_counts, set_up, tear_down)
 {
 	struct iox_queue *q = make_queue(LOCK_ROBUST);
 

@@ -245,7 +245,7 @@ TEST_WITH(restarts_have_a_limit, begin, end)
 	process_finish(&p);
 }
 
-TEST_WITH(a_missing_program_is_abandoned, begin, end)
+TEST_WITH(a_missing_program_is_given_up_after_some_attempts, begin, end)
 {
 	struct process p;
 

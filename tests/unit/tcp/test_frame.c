@@ -79,7 +79,7 @@ TEST(another_protocol_is_named)
 		const char *why;
 	} with[] = { { "HTTP/", "web server" },
 		     { "GET /", "op 71" },
-		     { "\x02\x01\0\0\0", "as a simulator does" },
+		     { "\x02\x01\0\0\0", "(a simulator) does" },
 		     { "", "op 0" },
 		     { "\x03\xff\xff\xff\xff", "4294967295 bytes" } };
 	struct frame f;
@@ -102,7 +102,7 @@ TEST(the_dialect_of_cyber_bridge_is_parsed)
 		const char *why;
 	} with[] = { { "HTTP/", "rosbridge" },
 		     { "\x03\x01\0\0\0", "lgsvl_bridge" },
-		     { "\x01", "as a simulator" },
+		     { "\x01", "as a client (a simulator)" },
 		     { "\x05", "op 5" } };
 	struct frame f;
 

@@ -352,7 +352,7 @@ TEST_WITH(turns_may_be_given_through_the_page, setup, teardown)
 	assert_int_equal(r.left, 0);
 }
 
-TEST_WITH(one_participant_may_use_the_page, setup, teardown)
+TEST_WITH(one_of_several_participants_may_use_the_page, setup, teardown)
 {
 	page_asked_by(2);
 	for (int i = 0; i < 3; i++) {
@@ -365,7 +365,7 @@ TEST_WITH(one_participant_may_use_the_page, setup, teardown)
 }
 
 /* A participant that leaves moves the page: the others look at their sockets, and so does the removed one. */
-TEST_WITH(a_single_participant_may_use_the_page, setup, teardown)
+TEST_WITH(a_participant_that_leaves_moves_the_page, setup, teardown)
 {
 	page_asked_by(6);
 	leave(&peers[0]);
@@ -587,7 +587,7 @@ TEST_WITH(a_request_that_comes_too_early_waits, setup, teardown)
 }
 
 /* The driver does not return: its grant ends, and a pause begins, as with a packet. */
-TEST_WITH(a_driver_answered_by_a_participant_may_stay_silent, setup, teardown)
+TEST_WITH(a_driver_answered_by_a_participant_may_pause_or_disconnect, setup, teardown)
 {
 	ask_for_turns(0);
 	all_done();

@@ -333,7 +333,7 @@ TEST_WITH(an_object_stays_in_its_cell_a_tenth_beyond_the_border, begin, end)
 	}
 }
 
-TEST_WITH(higher_levels_have_the_same_objects, begin, end)
+TEST_WITH(the_cells_of_each_level_have_the_same_objects, begin, end)
 {
 	struct snapshot *s = NULL;
 	uint32_t counts[SECTION_LEVELS] = { 0 };

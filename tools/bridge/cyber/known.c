@@ -90,7 +90,7 @@ static void decide(struct sim_bridge *b, struct cyber_known_type *k, bool define
 		log_warn(b, "cyber_bridge does not know %s, and %s has no definition of it: its messages are lost",
 			 type, cyber_known_source(b, one));
 	else if (!defined)
-		log_info(b, "cyber_bridge does not know %s: its definition of %s is registered", type,
+		log_info(b, "cyber_bridge does not know %s: registering its definition from %s", type,
 			 cyber_known_source(b, one));
 	for (struct cyber_topic *t = b->probe.topics; t; t = next) {
 		next = t->next;

@@ -228,7 +228,10 @@ static void excuse(struct receivers *r, uint32_t size, int64_t now_mono_ns)
 	}
 }
 
-/* 0: no buffer is too full. 1: one is that is worth waiting for; -EAGAIN: all that are too full are excused. */
+/*
+ * Whether the sender has to wait: 0: no buffer is too full; 1: wait, a buffer is too full; -EAGAIN: do not wait, the
+ * only buffers that are too full are those that excuse() has exempted because their programs do not read.
+ */
 static int fullness(const struct receivers *r, uint32_t size, int64_t now_mono_ns)
 {
 	int e = 0;

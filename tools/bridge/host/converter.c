@@ -90,7 +90,9 @@ static int check_one(const struct sim_converter *c, unsigned i, const char *path
 			       "%s: converter %u has %u bytes, converter ABI %u needs at least %zu: rebuild it", path,
 			       i, c->size, SIM_CONVERTER_ABI, ONE_MIN_SIZE);
 	if (!t || t->abi != SIM_TYPE_ABI || !t->name || !strchr(t->name, '/'))
-		return err_set(-ELIBBAD, "%s: converter %u has no type, or one that this simgen did not make", path, i);
+		return err_set(-ELIBBAD,
+			       "%s: converter %u has no type, or another version of simgen made it: rebuild it", path,
+			       i);
 	if (!c->foreign)
 		return err_set(-ELIBBAD, "%s: the converter of %s does not name the foreign type", path, t->name);
 	if (!foreign_ok(c->foreign))

@@ -422,7 +422,8 @@ void host_name_topic(struct host *h, const char *channel, bool inbound, const ch
 	char *text = params ? jsonx_text(params) : NULL, *reply = NULL;
 
 	if (!text || sim_call(h->client, "NameTopic", text, &reply) < 0) /* fails with an older simd, or without one */
-		log_debug("%s: not named to simd: %s", channel, text ? sim_why() : "it is no text");
+		log_debug("%s: not named to simd: %s", channel,
+			  text ? sim_why() : "its name or type is not UTF-8, or memory is short");
 	free(reply);
 	mem_free(text);
 	json_decref(params);

@@ -30,7 +30,7 @@ static const struct sim_bridge_option options[] = {
 	  "patterns of small channels of which only the newest message matters; the default above 64 KiB" },
 	{ "keep", "[\"*tf_static\"]", "patterns of channels whose last messages are sent to later subscribers too" },
 	{ "confirm", "[]",
-	  "patterns of channels whose messages are published when the other machines' subscribers have them" },
+	  "patterns of channels whose publishers get success only when the other machines' subscribers have the message" },
 	{ "confirm_ms", "1000", "how long that may take, ms; 10 to 600000" },
 	{ "depth", "16", "messages of a reliable channel that are kept for a slow machine; 1 to 1000" },
 	{ "lease_ms", "2000", "after how long a silent machine counts as gone, ms; 100 to 600000" },

@@ -49,10 +49,10 @@ size_t frame_publish(const struct frame_dialect *d, const char *topic, uint32_t 
 static int not_ours(const struct frame_dialect *d, const uint8_t *data, size_t n, char *why, size_t why_size)
 {
 	if (n >= 4 && memcmp(data, "HTTP", 4) == 0)
-		snprintf(why, why_size, "a web server answers there, as of a rosbridge server: no %s", d->peer);
+		snprintf(why, why_size, "a web server answers there, perhaps a rosbridge server, but no %s", d->peer);
 	else if (data[0] >= 1 && data[0] < d->publish)
-		snprintf(why, why_size, "it sends op %u: it asks for topics, as a simulator does%s: no %s", data[0],
-			 data[0] == frame_lgsvl.publish ? ", or sends what lgsvl_bridge does" : "", d->peer);
+		snprintf(why, why_size, "it sends op %u, as a client (a simulator) does%s: it is no %s", data[0],
+			 data[0] == frame_lgsvl.publish ? ", or lgsvl_bridge" : "", d->peer);
 	else
 		snprintf(why, why_size, "it sends op %u, which %s does not", data[0], d->peer);
 	return -EPROTO;

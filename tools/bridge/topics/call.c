@@ -61,7 +61,10 @@ static int make_half(const struct topics *s, const char *name, const struct sim_
 	return r;
 }
 
-/* Of schemas/ros; not of ROS 1, where the sum is of every word of the text. -ENOENT: it is not there. */
+/*
+ * Makes the service type from its definition in schemas/ros. -ENOENT: not defined there, or the far side is ROS 1,
+ * whose MD5 sum depends on every word of the definition's text.
+ */
 static int make_type(const struct topics *s, struct topics_call *c, const char *name, char *why, size_t why_size)
 {
 	static const char *const halves[] = { "Request", "Response" };
