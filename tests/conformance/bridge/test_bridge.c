@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every bridge plug-in must do, whatever it speaks. One source, stamped on each plug-in: PLUGIN is its path,
+ * What every bridge plug-in must do, whatever it speaks. One source, compiled once for each plug-in: PLUGIN is its path,
  * CONNECTION a string that connects at once (%s: a scratch folder), REQUIRED what an option without a default is set
  * to. With PEER there is another side (peer.h) instead of CONNECTION.
  */
@@ -228,7 +228,7 @@ static struct sim_slot *new_slot(size_t *ret_size)
 	return s;
 }
 
-TEST_WITH(the_table_is_sound, load, unload)
+TEST_WITH(the_table_of_functions_is_valid, load, unload)
 {
 	struct peer *p = *state;
 
@@ -238,7 +238,7 @@ TEST_WITH(the_table_is_sound, load, unload)
 	assert_true(p->registered > 0);
 }
 
-TEST_WITH(it_connects_and_leaves, load, unload)
+TEST_WITH(a_bridge_connects_and_disconnects_repeatedly, load, unload)
 {
 	struct peer *p = *state;
 
@@ -251,7 +251,7 @@ TEST_WITH(it_connects_and_leaves, load, unload)
 	p->ops->disconnect(p->b);
 }
 
-TEST_WITH(it_publishes, load, unload)
+TEST_WITH(a_message_is_published, load, unload)
 {
 	struct peer *p = *state;
 	size_t size;
@@ -268,7 +268,7 @@ TEST_WITH(it_publishes, load, unload)
 	free(s);
 }
 
-TEST_WITH(a_hostile_body_is_survived, load, unload)
+TEST_WITH(a_body_that_is_too_short_is_survived, load, unload)
 {
 	struct peer *p = *state;
 	struct sim_bridge_topic *t;
@@ -325,7 +325,7 @@ TEST_WITH(several_threads_may_publish, load, unload)
 }
 
 /* /clock has no task: publish() returns done or failed, but never defers it. */
-TEST_WITH(the_clock_is_done_at_once, load, unload)
+TEST_WITH(publishing_the_clock_is_never_deferred, load, unload)
 {
 	struct peer *p = *state;
 	struct sim_bridge_channel ch = { .id = UINT32_MAX, .name = "/clock", .type = &sim_Clock_type, .options = "{}" };
@@ -346,7 +346,10 @@ TEST_WITH(the_clock_is_done_at_once, load, unload)
 	p->ops->disconnect(p->b);
 }
 
-/* Services come and go while it is connected, and again after the next connect; a bridge that registered none is notified of none. */
+/*
+ * Services appear and disappear while the bridge is connected, and again after the next connect; a bridge that
+ * registered no service is notified of none.
+ */
 TEST_WITH(services_are_optional, load, unload)
 {
 	struct peer *p = *state;
@@ -368,7 +371,7 @@ TEST_WITH(services_are_optional, load, unload)
 }
 
 /* A host built before members were added at the ends: members beyond its struct sizes are absent. */
-TEST_WITH(an_older_host_will_do, load, unload)
+TEST_WITH(a_plug_in_works_with_an_older_host, load, unload)
 {
 	struct sim_bridge_registry r = { .abi = SIM_BRIDGE_ABI,
 					 .size = offsetof(struct sim_bridge_registry, add_service),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See suite.h. iceoryx allows eleven lives a process, so the suite attaches two "processes" once, A and
- * B, and every test uses channels of its own.
+ * See suite.h. iceoryx allows a process eleven attachments, so the suite attaches two "processes" once, A and B, and
+ * every test uses channels of its own.
  */
 #include "tests/support/test.h"
 
@@ -51,7 +51,7 @@ static struct ipc_sub *mksub(const char *channel, uint32_t depth, bool history)
 	return s;
 }
 
-/* A connection takes RouDi a moment; the bound is the test program's own time limit. */
+/* RouDi needs a moment for a connection; only the test program's time limit bounds the wait. */
 static void connected(struct ipc_pub *p)
 {
 	AWAIT(ipc_pub_has_subscribers(p));
@@ -82,7 +82,7 @@ static void expect_text(struct ipc_sub *s, const char *text)
 	assert_int_equal(ipc_release(s, slot), 0);
 }
 
-TEST(it_delivers_in_order)
+TEST(messages_arrive_in_order)
 {
 	struct ipc_pub *p = mkpub("order", 0);
 	struct ipc_sub *s = mksub("order", 8, false);
@@ -103,7 +103,7 @@ TEST(it_delivers_in_order)
 }
 
 /* Each slot names the port that published it, whatever its publisher has written into it. */
-TEST(slots_tell_their_origin)
+TEST(a_slot_names_the_port_that_published_it)
 {
 	struct ipc_pub *p = mkpub("origin", 0), *q = mkpub("origin", 0);
 	struct ipc_sub *s = mksub("origin", 8, false);
@@ -154,7 +154,7 @@ TEST(slots_are_aligned_and_shared)
 	ipc_pub_destroy(p);
 }
 
-TEST(it_drops_the_oldest)
+TEST(a_full_queue_drops_the_oldest_message)
 {
 	struct ipc_pub *p = mkpub("drop", 0);
 	struct ipc_sub *s = mksub("drop", 2, false);
@@ -171,7 +171,7 @@ TEST(it_drops_the_oldest)
 	ipc_pub_destroy(p);
 }
 
-TEST(history_serves_late_comers)
+TEST(late_subscribers_get_the_history)
 {
 	struct ipc_pub *p = mkpub("late", 1);
 	struct ipc_sub *s, *t;
@@ -240,7 +240,7 @@ TEST(bad_options_are_refused)
 	ipc_waiter_destroy(NULL);
 }
 
-TEST(the_same_name_twice_is_refused)
+TEST(a_second_attachment_of_a_name_is_refused)
 {
 	struct ipc_options o = { .backend = suite.backend, .app = "conf-a", .bus = suite.bus };
 	struct ipc *ipc = NULL;
@@ -266,7 +266,7 @@ TEST(loans_are_limited)
 	ipc_pub_destroy(p); /* with a loan outstanding */
 }
 
-TEST(slots_that_are_not_ours_are_refused)
+TEST(foreign_slots_are_refused)
 {
 	struct ipc_pub *p = mkpub("foreign", 0), *q = mkpub("foreign", 0);
 	struct ipc_sub *s = mksub("foreign", 4, false);
@@ -292,7 +292,7 @@ TEST(slots_that_are_not_ours_are_refused)
 	ipc_pub_destroy(q);
 }
 
-TEST(all_may_be_held)
+TEST(a_subscriber_may_hold_as_many_slots_as_the_deepest_queue)
 {
 	struct ipc_pub *p = mkpub("hold", 0);
 	struct ipc_sub *s = mksub("hold", 4, false);
@@ -314,7 +314,7 @@ TEST(all_may_be_held)
 	ipc_pub_destroy(p);
 }
 
-TEST(an_empty_pool_says_so)
+TEST(an_empty_pool_is_reported)
 {
 	struct ipc_pub *p[600];
 	size_t n = 0, got = 0;
@@ -348,7 +348,7 @@ TEST(held_slots_outlive_their_subscriber)
 	assert_int_equal(ipc_release(s, x), 0);
 }
 
-TEST(a_waiter_wakes)
+TEST(a_message_wakes_a_waiter)
 {
 	struct ipc_pub *p = mkpub("wait", 0);
 	struct ipc_sub *s = mksub("wait", 4, false), *t = mksub("wait2", 4, false);
@@ -408,7 +408,7 @@ static void *echo(void *arg)
 	return NULL;
 }
 
-TEST(two_threads_ping)
+TEST(two_threads_exchange_messages)
 {
 	struct ping a = { mkpub("ping", 0), mksub("pong", 8, false), NULL, 500 };
 	struct ping b = { mkpub("pong", 0), mksub("ping", 8, false), NULL, 500 };
@@ -469,7 +469,7 @@ static void *hammer(void *arg)
 }
 
 /* Two threads on one publisher abort iceoryx within a second; here each call either works or says -EBUSY. */
-TEST(a_publisher_serves_one_thread)
+TEST(a_publisher_refuses_a_second_thread)
 {
 	struct ipc_pub *p = mkpub("two", 0);
 	struct hammer h[2] = { { .pub = p }, { .pub = p } };
@@ -485,7 +485,7 @@ TEST(a_publisher_serves_one_thread)
 	ipc_pub_destroy(p);
 }
 
-TEST(references_cross)
+TEST(references_cross_attachments)
 {
 	struct ipc_pub *p = mkpub("ref", 0);
 	struct ipc_sub *s = mksub("ref", 4, false);
@@ -551,7 +551,7 @@ TEST(a_fork_does_no_harm)
 	ipc_pub_destroy(p);
 }
 
-TEST(pools_are_gauged)
+TEST(pool_usage_is_reported)
 {
 	struct ipc_pool pool[32];
 	int n;
@@ -563,7 +563,7 @@ TEST(pools_are_gauged)
 	assert_int_equal(ipc_prefault(fx.a, 0, 0), 0);
 }
 
-TEST(it_attaches_again)
+TEST(a_process_may_detach_and_attach_again)
 {
 	struct ipc *c = attach("conf-c");
 	struct ipc_pub *p = NULL;
@@ -583,7 +583,7 @@ TEST(it_attaches_again)
 }
 
 /* Last: ends attachment A. */
-TEST(an_abandoned_one_detaches)
+TEST(an_abandoned_attachment_can_be_detached)
 {
 	struct ipc_pub *p = mkpub("end", 0), *q = NULL;
 	struct ipc_sub *s = NULL, *t = NULL;

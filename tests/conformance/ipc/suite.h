@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conformance suite of ipc.h, stamped on every backend: a backend's program fills the fixture and
+ * The conformance suite of ipc.h, compiled for every backend: a backend's program fills the fixture and
  * opens its bus or RouDi. Each test attaches under names of its own. Whatever differs between backends (what
  * fits a pool, how a RouDi is lost) is in the fixture, never in a test.
  */
@@ -16,7 +16,7 @@ struct suite {
 	size_t too_large;        /* size of a loan that fits no pool */
 };
 
-/* The backend's: the fixture; around the tests, 0 or -1. */
+/* Defined by each backend: the fixture, and what runs before and after all tests; suite_open() returns 0 or -1. */
 extern struct suite suite;
 int suite_open(void);
 void suite_close(void);

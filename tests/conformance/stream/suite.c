@@ -213,7 +213,7 @@ static size_t fill(const struct end *e)
 
 /* ---- bytes ---- */
 
-TEST_WITH(bytes_come_in_order_both_ways, suite_connected, suite_tear_down)
+TEST_WITH(bytes_arrive_in_order_in_both_directions, suite_connected, suite_tear_down)
 {
 	size_t there = 0, back = 0;
 
@@ -240,7 +240,7 @@ TEST_WITH(unused_bytes_are_offered_again, suite_connected, suite_tear_down)
 }
 
 /* If the peer does not read, a write is short; room() comes when there is room again, and nothing is lost. */
-TEST_WITH(there_is_room_again, suite_connected, suite_tear_down)
+TEST_WITH(a_short_write_continues_when_there_is_room, suite_connected, suite_tear_down)
 {
 	size_t n;
 
@@ -289,7 +289,7 @@ TEST_WITH(a_paused_stream_gets_the_bytes_later, suite_connected, suite_tear_down
 	stream_pause(far->s, true);
 	far->use = 0;
 	stream_pause(far->s, false);
-	assert_int_equal(far->n, 2); /* only from the loop */
+	assert_int_equal(far->n, 2); /* take() is called only from the loop */
 	UNTIL(far->n == 3);
 }
 
@@ -305,7 +305,7 @@ TEST_WITH(pausing_inside_take_keeps_the_rest, suite_connected, suite_tear_down)
 	UNTIL(far->n == 1000);
 }
 
-TEST_WITH(quiet_is_known_at_once, suite_connected, suite_tear_down)
+TEST_WITH(unread_bytes_are_noticed_without_the_loop, suite_connected, suite_tear_down)
 {
 	assert_true(stream_quiet(far->s));
 	stream_pause(far->s, true);
@@ -318,10 +318,10 @@ TEST_WITH(quiet_is_known_at_once, suite_connected, suite_tear_down)
 
 /* ---- time ---- */
 
-TEST_WITH(a_deadline_passes, suite_connected, suite_tear_down)
+TEST_WITH(a_passed_deadline_ends_the_stream, suite_connected, suite_tear_down)
 {
 	stream_deadline(far->s, STALL);
-	assert_int_equal(suite_say(near, 0, 1), 1); /* a byte that does not complete what the deadline is for */
+	assert_int_equal(suite_say(near, 0, 1), 1); /* a byte does not extend the deadline */
 	suite_run(STALL - 1);
 	assert_int_equal(far->n_ended, 0);
 	suite_run(1);
@@ -331,7 +331,7 @@ TEST_WITH(a_deadline_passes, suite_connected, suite_tear_down)
 	UNTIL(near->n_ended);
 }
 
-TEST_WITH(a_peer_that_takes_nothing, suite_connected, suite_tear_down)
+TEST_WITH(a_peer_that_takes_nothing_is_disconnected, suite_connected, suite_tear_down)
 {
 	size_t n;
 
@@ -340,7 +340,7 @@ TEST_WITH(a_peer_that_takes_nothing, suite_connected, suite_tear_down)
 	suite_run(STALL - 1);
 	assert_int_equal(near->n_ended, 0);
 	for (; !near->n_ended; suite_run(STALL / 4))
-		n = suite_say(near, n, SIZE_MAX); /* what is on the way takes a little more, once */
+		n = suite_say(near, n, SIZE_MAX); /* the stream takes a little more, once, as bytes on the way arrive */
 	assert_int_equal(near->error, -ETIMEDOUT);
 	assert_string_equal(near->why, "it has taken nothing for 1000 ms");
 	assert_int_equal(stream_write(near->s, &(struct iovec){ &at, 1 }, 1), -ENOTCONN);
@@ -349,7 +349,7 @@ TEST_WITH(a_peer_that_takes_nothing, suite_connected, suite_tear_down)
 /* ---- ends ---- */
 
 /* The far end gets all that was sent, though it is slow; bytes that it sends meanwhile are discarded. */
-TEST_WITH(an_orderly_end, suite_connected, suite_tear_down)
+TEST_WITH(an_orderly_end_delivers_everything, suite_connected, suite_tear_down)
 {
 	static uint8_t more[1000000];
 	size_t n;
@@ -382,7 +382,7 @@ TEST_WITH(written_bytes_go_out_before_the_end, suite_connected, suite_tear_down)
 	assert_int_equal(far->n, n);
 }
 
-TEST_WITH(a_peer_that_does_not_close_is_left, suite_connected, suite_tear_down)
+TEST_WITH(an_end_waits_a_bounded_time_for_the_peer_to_close, suite_connected, suite_tear_down)
 {
 	stream_pause(far->s, true);
 	stream_end(near->s, LINGER);
@@ -394,8 +394,8 @@ TEST_WITH(a_peer_that_does_not_close_is_left, suite_connected, suite_tear_down)
 	assert_int_equal(near->error, 0);
 }
 
-/* Bytes that it sent before are taken first. */
-TEST_WITH(a_peer_that_dies, suite_connected, suite_tear_down)
+/* Bytes that the peer sent before its death are received first. */
+TEST_WITH(the_death_of_a_peer_ends_the_stream, suite_connected, suite_tear_down)
 {
 	assert_int_equal(suite_say(near, 0, 1000), 1000);
 	stream_destroy(near->s);
@@ -408,8 +408,8 @@ TEST_WITH(a_peer_that_dies, suite_connected, suite_tear_down)
 	assert_int_equal(near->n_ended, 0);
 }
 
-/* While bytes wait to be sent to it. */
-TEST_WITH(a_peer_that_dies_unread, suite_connected, suite_tear_down)
+/* The peer dies while bytes wait to be sent to it. */
+TEST_WITH(the_death_of_a_peer_ends_a_stream_with_unsent_bytes, suite_connected, suite_tear_down)
 {
 	stream_pause(far->s, true);
 	(void)fill(near);
@@ -419,7 +419,7 @@ TEST_WITH(a_peer_that_dies_unread, suite_connected, suite_tear_down)
 	assert_true(near->error == -ECONNRESET || near->error == -EPIPE);
 }
 
-TEST_WITH(it_may_be_destroyed_inside_ended, suite_connected, suite_tear_down)
+TEST_WITH(a_stream_may_be_destroyed_inside_ended, suite_connected, suite_tear_down)
 {
 	near->vain = far->vain = true;
 	assert_int_equal(suite_say(near, 0, 1000), 1000);
@@ -436,7 +436,7 @@ TEST_WITH(it_may_be_destroyed_inside_ended, suite_connected, suite_tear_down)
 
 /* ---- dialling ---- */
 
-TEST_WITH(it_can_be_ended_while_it_dials, suite_set_up, suite_tear_down)
+TEST_WITH(a_stream_can_be_ended_while_it_dials, suite_set_up, suite_tear_down)
 {
 	if (!suite.host)
 		skip();
@@ -448,7 +448,7 @@ TEST_WITH(it_can_be_ended_while_it_dials, suite_set_up, suite_tear_down)
 	assert_int_equal(near->error, 0);
 }
 
-TEST_WITH(dialling_without_a_listener, suite_set_up, suite_tear_down)
+TEST_WITH(dialling_without_a_listener_is_refused, suite_set_up, suite_tear_down)
 {
 	if (!suite.host)
 		skip();

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conformance suite of stream.h and listener.h, stamped on what may lie under a stream: a port, a path, TLS and the
- * virtual network. Two streams of one thread, in virtual time; what differs is in the fixture, never in a test.
+ * The conformance suite of stream.h and listener.h, compiled for each transport of a stream: a port, a path, TLS and the virtual network. Two streams of one thread, in virtual time; what differs is in the fixture, never in a test.
  */
 #ifndef STREAM_SUITE_H
 #define STREAM_SUITE_H
@@ -9,7 +8,7 @@
 #include "listener.h"
 
 struct suite {
-	/* where it listens, and is dialled; NULL: a path, which the suite connects to by hand and adopts */
+	/* address of the listener; NULL: a path, to which the suite connects by hand, and adopts the connection */
 	const char *host;
 	int64_t step_dur_ns; /* virtual time per check while waiting; 0: bytes need no time */
 	/* Around each test; may be NULL. */
@@ -40,7 +39,7 @@ int suite_connected(void **state); /* with a connection */
 int suite_tear_down(void **state);
 /* Writes what the stream takes of the following bytes, at most `most`; returns the new position. */
 size_t suite_say(const struct end *e, size_t from, size_t most);
-/* The near end dials, without waiting: the listener, or another port. */
+/* Makes the near end dial the listener, or another port, without waiting. */
 void suite_dial(void);
 void suite_dial_at(unsigned port);
 unsigned suite_port(void);

@@ -13,7 +13,7 @@ const struct suite suite = {
 	.host = "127.0.0.1", .begin = protect_begin, .end = protect_end, .protect = protect_stream
 };
 
-TEST_WITH(both_know_each_other, suite_set_up, suite_tear_down)
+TEST_WITH(both_sides_know_the_name_of_the_other, suite_set_up, suite_tear_down)
 {
 	struct tls_peer p;
 
@@ -27,7 +27,7 @@ TEST_WITH(both_know_each_other, suite_set_up, suite_tear_down)
 }
 
 /* Each side gets the reason. */
-TEST_WITH(an_untrusted_peer_is_told_why, suite_set_up, suite_tear_down)
+TEST_WITH(an_untrusted_peer_gets_the_reason, suite_set_up, suite_tear_down)
 {
 	protect.dials = protect.foreign;
 	suite_dial();
@@ -49,8 +49,8 @@ static int dial_plain(void)
 	return fd;
 }
 
-/* The server does not answer it. */
-TEST_WITH(garbage_instead_of_a_handshake, suite_set_up, suite_tear_down)
+/* The server sends nothing back. */
+TEST_WITH(garbage_instead_of_a_handshake_ends_the_connection, suite_set_up, suite_tear_down)
 {
 	static const char noise[] = "GET / HTTP/1.1\r\n\r\n";
 	int fd = dial_plain();
@@ -95,17 +95,17 @@ static void dials_to(const char *answer, int error)
 	close(peer);
 }
 
-TEST_WITH(a_server_that_says_nothing, suite_set_up, suite_tear_down)
+TEST_WITH(a_handshake_with_a_silent_server_times_out, suite_set_up, suite_tear_down)
 {
 	dials_to("", -ETIMEDOUT);
 }
 
-TEST_WITH(a_server_that_has_no_tls, suite_set_up, suite_tear_down)
+TEST_WITH(a_server_without_tls_is_refused, suite_set_up, suite_tear_down)
 {
 	dials_to("HTTP/1.1 400 Bad Request\r\n\r\n", -EPROTO);
 }
 
-TEST_WITH(it_can_be_ended_before_it_is_open, suite_set_up, suite_tear_down)
+TEST_WITH(a_stream_can_be_ended_during_the_handshake, suite_set_up, suite_tear_down)
 {
 	int peer = accept_plain();
 	char hello[4096];
@@ -138,7 +138,7 @@ static bool carry(struct tls *t, int fd)
 }
 
 /* A connection that is cut without close_notify may have been cut by an attacker. */
-TEST_WITH(its_end_is_told, suite_set_up, suite_tear_down)
+TEST_WITH(the_end_of_a_stream_is_announced_to_the_peer, suite_set_up, suite_tear_down)
 {
 	const struct tls_options o = { .keys = protect.dials, .host = "localhost" };
 	int fd = dial_plain();

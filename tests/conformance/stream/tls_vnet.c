@@ -27,8 +27,8 @@ const struct suite suite = {
 	.host = "127.0.0.1", .step_dur_ns = NS_PER_MS, .begin = begin, .end = end, .protect = protect_stream
 };
 
-/* Otherwise a stalled peer would seem to take bytes as long as TLS has room. */
-TEST_WITH(nothing_is_taken_while_something_waits, suite_connected, suite_tear_down)
+/* TLS has room for some bytes: a stalled peer would otherwise seem to take them. */
+TEST_WITH(nothing_is_accepted_while_sent_bytes_wait, suite_connected, suite_tear_down)
 {
 	size_t n = suite_say(&suite_near, 0, SIZE_MAX);
 

@@ -10,7 +10,7 @@
 #include "timeutil.h"
 
 static struct vnet_rules rules;
-static unsigned opened_ms; /* virtual */
+static unsigned opened_ms; /* virtual time until the connection was open */
 
 static void begin(struct exec *x)
 {
@@ -44,7 +44,7 @@ static void say_some(const struct end *e)
 	assert_int_equal(stream_write(e->s, &(struct iovec){ data, sizeof(data) }, 1), sizeof(data));
 }
 
-TEST_WITH(bytes_take_their_time, connected, suite_tear_down)
+TEST_WITH(bytes_arrive_after_the_delay_of_the_line, connected, suite_tear_down)
 {
 	assert_int_equal(opened_ms, 20); /* one round trip */
 	assert_int_equal(vnet_connections(), 1);
@@ -67,7 +67,7 @@ TEST_WITH(a_slow_line_takes_longer, connected, suite_tear_down)
 	assert_true(vnet_pieces() >= 20);
 }
 
-TEST_WITH(lost_pieces_come_later, connected, suite_tear_down)
+TEST_WITH(lost_pieces_are_sent_again, connected, suite_tear_down)
 {
 	rules.lost_permille = 1000;
 	say_some(&suite_near);
@@ -89,7 +89,7 @@ TEST_WITH(a_cable_may_be_out_for_a_while, connected, suite_tear_down)
 }
 
 /* Neither side notices until it sends. */
-TEST_WITH(a_peer_that_vanishes, connected, suite_tear_down)
+TEST_WITH(a_peer_that_vanishes_is_noticed_by_time_out, connected, suite_tear_down)
 {
 	static uint8_t zeros[1 << 20];
 
@@ -105,7 +105,7 @@ TEST_WITH(a_peer_that_vanishes, connected, suite_tear_down)
 	assert_int_equal(suite_far.n, 0);
 }
 
-TEST_WITH(a_connection_that_is_reset, connected, suite_tear_down)
+TEST_WITH(a_reset_ends_both_streams, connected, suite_tear_down)
 {
 	vnet_reset(0);
 	suite_run(0);
@@ -115,7 +115,7 @@ TEST_WITH(a_connection_that_is_reset, connected, suite_tear_down)
 	assert_string_equal(suite_near.why, strerror(ECONNRESET));
 }
 
-TEST_WITH(dialling_without_an_answer, suite_set_up, suite_tear_down)
+TEST_WITH(dialling_without_an_answer_times_out, suite_set_up, suite_tear_down)
 {
 	vnet_cut(true);
 	suite_dial();
