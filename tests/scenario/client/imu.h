@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the client scenarios publish. */
+/* The IMU messages that the client scenarios publish. */
 #ifndef SCENARIO_CLIENT_IMU_H
 #define SCENARIO_CLIENT_IMU_H
 
@@ -38,7 +38,7 @@ static inline struct sim_subscriber *imu_subscribe(struct sim_client *c, const c
 	return s;
 }
 
-/* Take one, check its sequence number, give it back. */
+/* Takes a message, checks its sequence number, and releases it. */
 static inline void imu_expect(struct sim_subscriber *s, uint64_t sequence)
 {
 	const struct sim_message *slot;

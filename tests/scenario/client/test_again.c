@@ -8,7 +8,7 @@
 WORLD_FIXTURE(1, "");
 static int unanswered;
 
-/* By the linker in place of the library's. */
+/* The linker calls this instead of the library's function. */
 int __real_pub_reg_create(struct sim_publisher *p, struct session *s, struct attachment *l, struct pub_reg *prior,
 			  struct pub_reg **ret);
 int __wrap_pub_reg_create(struct sim_publisher *p, struct session *s, struct attachment *l, struct pub_reg *prior,

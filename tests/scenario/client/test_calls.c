@@ -66,7 +66,7 @@ TEST(a_single_message_makes_no_unneeded_system_call)
 	assert_int_equal(calls.send, ROUNDS);
 	assert_int_equal(calls.sendmsg, 2 * ROUNDS); /* simd hands it on, and completes it */
 	assert_int_equal(calls.recv, ROUNDS);
-	assert_int_equal(calls.recvmmsg, ROUNDS); /* the client hears of it */
+	assert_int_equal(calls.recvmmsg, ROUNDS); /* the client receives the completion */
 	assert_int_equal(calls.empty, 0);
 	sim_publisher_destroy(p);
 	sim_disconnect(c);

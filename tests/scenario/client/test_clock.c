@@ -46,13 +46,13 @@ TEST_WITH(one_driver_moves_time, setup, teardown)
 	sim_driver_release(d);
 	world_run(&w, MS);
 	assert_int_equal(sim_driver_acquire(other, 0, &second), 0);
-	sim_disconnect(other); /* with the lease: it is released */
+	sim_disconnect(other); /* leaves with its lease, which is released */
 	world_run(&w, MS);
 	assert_int_equal(sim_clock_page(c)->flags & (SIM_CLOCK_NO_DRIVER | SIM_CLOCK_DRIVER_LOST), SIM_CLOCK_NO_DRIVER);
 	sim_disconnect(c);
 }
 
-/* simd was restarted, and the driver goes before it has advanced in the new one. */
+/* The driver leaves after a restart of simd, before it has advanced time in the new simd. */
 TEST_WITH(a_lease_acquired_again_after_a_restart_is_released_too, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "engine", 0);
@@ -91,7 +91,7 @@ TEST_WITH(each_clock_page_begins_with_another_seq, setup, teardown)
 }
 
 /* A free-running driver declares it, and every reader can see it. */
-TEST_WITH(a_free_clock_runs_by_itself, setup, teardown)
+TEST_WITH(readers_see_that_the_driver_runs_freely, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "engine", SIM_CLIENT_SOURCE), *other = world_client(&w, "other", 0);
 	struct sim_clock_sample now;
@@ -147,7 +147,7 @@ TEST_WITH(a_paced_driver_follows_the_wall_clock, setup, teardown)
 	sim_disconnect(c);
 }
 
-/* A switched source ends the lease for good; a new simd gives it again. */
+/* A switch of the source ends the lease for good; after a restart of simd the driver gets it again. */
 TEST_WITH(a_lease_ends_with_its_source, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "engine", SIM_CLIENT_SOURCE);
@@ -207,7 +207,7 @@ TEST_WITH(a_sleeper_wakes_at_its_time, setup, teardown)
 	assert_int_equal(sim_sleep_until(c, now + 300 * MS, -1), 0);
 	assert_in_range(exec_now(w.x) - start, 299 * MS, 301 * MS);
 	assert_true(sim_now(c) >= now + 300 * MS);
-	assert_int_equal(sim_sleep_until(c, now, -1), 0); /* past */
+	assert_int_equal(sim_sleep_until(c, now, -1), 0); /* a time in the past */
 	call(c, "SetScale", "{\"scale\": 10.0}");
 	start = exec_now(w.x);
 	assert_int_equal(sim_sleep_until(c, sim_now(c) + 1 * S, -1), 0);
@@ -262,7 +262,10 @@ TEST_WITH(a_jump_opens_the_gate, setup, teardown)
 
 /* ---- /clock and the bridges ---- */
 
-/* The bridge's subscription to /clock: -1 none, else whether the channel is named; its options are the rig's. */
+/*
+ * Returns the bridge's subscription to /clock: -1: none; otherwise whether the channel is named. The options are those
+ * of the rig.
+ */
 static int told(const char *name)
 {
 	struct sim_client *c = world_client(&w, name, SIM_CLIENT_BRIDGE);
@@ -370,7 +373,7 @@ TEST_WITH(earlier_moments_can_be_looked_up_unchanged, setup, teardown)
 	for (int i = 0; i < 7; i++)
 		expect_moment(late, &m[i]);
 	sim_now_sample(late, &s);
-	assert_int_equal(sim_clock_at(late, INT64_MAX, &s), 0); /* still to come: now */
+	assert_int_equal(sim_clock_at(late, INT64_MAX, &s), 0); /* a time in the future: the current one is returned */
 	assert_int_equal(s.sim_ns, sim_now(late));
 	assert_int_equal(sim_clock_at(late, 0, &s), 1);
 	assert_true(s.mono_ns > 0 && s.mono_ns < m[0].mono_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pause that waits until nothing is on its way with the whole daemon in virtual time. */
+/* A pause that waits until no message is on its way: the whole daemon, in virtual time. */
 #include "scenario/client/world.h"
 
 #include <errno.h>
@@ -122,7 +122,8 @@ static void pause_now(void)
 {
 	char *json = NULL;
 
-	assert_int_equal(sim_call(engine, "PauseClock", "{}", &json), 0); /* by the driver: at once */
+	/* requested by the driver's own client: begins at once */
+	assert_int_equal(sim_call(engine, "PauseClock", "{}", &json), 0);
 	assert_non_null(strstr(json, "\"paused\":true"));
 	free(json);
 }
@@ -137,7 +138,7 @@ TEST_WITH(a_drain_waits_until_all_has_arrived, begin, end)
 	sim_process(engine);
 	assert_int_equal(outcome.ok, N_MESSAGES);
 	turns = 100;
-	assert_int_equal(drain(), 0); /* there is nothing */
+	assert_int_equal(drain(), 0); /* no message is on its way */
 	assert_int_equal(turns, 100);
 }
 
@@ -151,7 +152,7 @@ TEST_WITH(a_drain_waits_for_the_pause_first, begin, end)
 	assert_int_equal(sim_call(tool, "PauseClock", "{}", &json), 0);
 	assert_non_null(strstr(json, "\"pausing\":true"));
 	free(json);
-	sim_driver_release(driver); /* it asks for no more */
+	sim_driver_release(driver); /* the driver asks for no more time */
 	driver = NULL;
 	assert_int_equal(drain(), 0);
 	assert_true(answered);

@@ -79,7 +79,8 @@ TEST_WITH(time_set_forward_advances_and_time_set_back_is_a_jump, setup, teardown
 
 	select_source("ros2");
 	generation = now().clock_generation;
-	assert_int_equal(host_time_driver_set(&h, 100 * S), 0); /* from the wall's time to the clock's: another time */
+	/* from the wall clock's time to that of the remote clock: a jump */
+	assert_int_equal(host_time_driver_set(&h, 100 * S), 0);
 	s = now();
 	assert_int_equal(s.sim_ns, 100 * S);
 	assert_true(s.flags & SIM_CLOCK_DRIVEN);
@@ -89,7 +90,7 @@ TEST_WITH(time_set_forward_advances_and_time_set_back_is_a_jump, setup, teardown
 		assert_int_equal(host_time_driver_set(&h, 100 * S + i * 10 * MS), 0); /* it stands still for a moment */
 		assert_int_equal(now().sim_ns, 100 * S + i * 10 * MS);
 	}
-	assert_int_equal(host_time_driver_set(&h, 160 * S), 0); /* 1 Hz at sixty times */
+	assert_int_equal(host_time_driver_set(&h, 160 * S), 0); /* a clock of 1 Hz at sixty times real time */
 	assert_int_equal(host_time_driver_set(&h, 220 * S), 0);
 	assert_int_equal(now().sim_ns, 220 * S);
 	assert_int_equal(sim_clock_jumped(other, &generation, &jump), 0);
@@ -121,7 +122,8 @@ TEST_WITH(a_lost_clock_publisher_leaves_time_where_it_is, setup, teardown)
 	world_run(&w, 5 * S);
 	assert_int_equal(now().sim_ns, 7 * S);
 	assert_int_equal(host_time_driver_set(&h, SIM_BRIDGE_CLOCK_GONE), 0); /* again is fine */
-	assert_int_equal(host_time_driver_set(&h, 7 * S), 0);                 /* it is back, where it was */
+	/* the driver is back, at the time at which it was lost */
+	assert_int_equal(host_time_driver_set(&h, 7 * S), 0);
 	assert_false(now().flags & SIM_CLOCK_NO_DRIVER);
 	assert_int_equal(host_time_driver_set(&h, 8 * S), 0);
 	assert_int_equal(now().sim_ns, 8 * S);
@@ -134,7 +136,7 @@ TEST_WITH(only_the_source_ros2_is_driven, setup, teardown)
 
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(host_time_driver_set(&h, 5 * S + i),
-				 -EOPNOTSUPP); /* unity: it could be driven, but is not ours */
+				 -EOPNOTSUPP); /* the source unity can be driven, but not by this host */
 	assert_int_equal(warnings, 1);
 	assert_non_null(strstr(warning, "the time source is `unity`; `simctl clock source ros2`"));
 	assert_int_equal(sim_driver_acquire(other, 0, &d), 0); /* nor was its lease touched */
@@ -172,7 +174,7 @@ TEST_WITH(another_driver_is_named_and_waited_for, setup, teardown)
 }
 
 /* E.g. two clocks at once: simd jumps as often as it is told to, but does not fill its log. */
-TEST_WITH(a_thousand_jumps_fill_no_log, setup, teardown)
+TEST_WITH(a_thousand_jumps_do_not_fill_the_log, setup, teardown)
 {
 	struct sim_clock_jump jump;
 	uint32_t generation;
@@ -188,7 +190,7 @@ TEST_WITH(a_thousand_jumps_fill_no_log, setup, teardown)
 	assert_in_range(told, 2, 100); /* of 1000 jumps, and a driver that left 100 times */
 }
 
-TEST_WITH(a_time_is_above_zero, setup, teardown)
+TEST_WITH(a_time_of_zero_or_less_is_refused, setup, teardown)
 {
 	select_source("ros2");
 	assert_int_equal(host_time_driver_set(&h, 0), -EINVAL);

@@ -52,7 +52,7 @@ TEST_WITH(a_flush_waits_for_accepted_messages, setup, teardown)
 	struct outcome done = { 0 };
 	int64_t start;
 
-	assert_int_equal(sim_flush(c, 0), 0); /* nothing is out */
+	assert_int_equal(sim_flush(c, 0), 0); /* no message is outstanding */
 	for (int i = 0; i < 5; i++)
 		queue(p, on_done, &done);
 	assert_int_equal(sim_flush(c, 0), -ETIMEDOUT);
@@ -65,7 +65,7 @@ TEST_WITH(a_flush_waits_for_accepted_messages, setup, teardown)
 	assert_int_equal(done.calls, 5);
 	assert_int_equal(done.ok, 5);
 
-	/* a deadline is an end too, and so is a publisher's: its messages are waited for */
+	/* a message that ends by its deadline has completed, too; messages of a destroyed publisher are waited for */
 	answering = false;
 	queue(p, on_done, &done);
 	sim_publisher_destroy(p);
@@ -169,7 +169,7 @@ TEST_WITH(a_restart_of_the_data_plane_ends_a_flush, setup, teardown)
 	queue(p, on_done, &done);
 	world_kill_roudi(&w);
 	world_start_roudi(&w);
-	assert_int_equal(sim_flush(c, 500 * MS), 0); /* it has ended, with false */
+	assert_int_equal(sim_flush(c, 500 * MS), 0); /* the message has completed, with ok = false */
 	assert_int_equal(done.calls, 1);
 	assert_int_equal(done.reason, SIM_REASON_RESTART);
 	world_until(&w, c, SIM_CLIENT_CONNECTED);

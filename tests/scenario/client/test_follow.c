@@ -25,7 +25,7 @@ static void call(const char *method, const char *params)
 	world_run(&w, MS);
 }
 
-/* A member of the clock; the caller's. */
+/* Returns a member of the clock's status; the caller frees it. */
 static json_t *status(const char *key)
 {
 	json_t *all, *ret;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages longer than their publisher announced: the channel gets larger slots, while others of it are in flight. */
+/*
+ * Messages longer than their publisher announced: the channel gets larger slots, while other messages of the channel
+ * are in flight.
+ */
 #include "scenario/client/imu.h"
 #include "libclient/src/publisher.h"
 #include "registry/channel.h"
@@ -26,7 +29,7 @@ static struct sim_slot *long_loan(struct sim_publisher *p)
 	return slot;
 }
 
-/* All that is under way, answered: how many, and how many of them are long. */
+/* Answers all messages that are under way. Returns their number; ret_long: how many of them are long. */
 static unsigned answer_all(struct bridge_peer *b, unsigned *ret_long)
 {
 	unsigned n, all = 0;
@@ -60,7 +63,9 @@ TEST_WITH(a_longer_message_gets_larger_slots, setup, teardown)
 	bridge_connected(&w, &b);
 	for (int i = 0; i < SHORTS; i++)
 		assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
-	/* as many are in flight as the new window has room for, and more: none is lost, and the next ones wait for them */
+	/*
+	 * more messages are in flight than the new window has room for: none is lost, and the next ones wait for them
+	 */
 	slot = long_loan(p);
 	assert_int_equal(sim_try_queue(p, slot, NULL, on_done, &done), -EAGAIN);
 	assert_int_equal(answer_all(&b, &n_long), SHORTS);
@@ -72,7 +77,7 @@ TEST_WITH(a_longer_message_gets_larger_slots, setup, teardown)
 	assert_int_equal(sim_try_queue(p, slot, NULL, on_done, &done), -EAGAIN);
 	assert_int_equal(answer_all(&b, &n_long), 12);
 	assert_int_equal(n_long, 12);
-	/* one that was loaned before goes as it would have */
+	/* a slot that was loaned before the growth can still be published */
 	assert_int_equal(sim_try_queue(p, early, NULL, on_done, &done), 0);
 	assert_int_equal(answer_all(&b, &n_long), 1);
 	world_process(&w, c);
@@ -112,7 +117,7 @@ TEST_WITH(without_free_memory_the_slot_size_stays, setup, teardown)
 	struct sim_slot *slot;
 
 	assert_int_equal(sim_publish_local(one, long_loan(one)), 0);
-	for (int i = 0; i < 3; i++) { /* which leaves less than the other one needs with the shortest queue */
+	for (int i = 0; i < 3; i++) { /* leaves fewer slots than channel two needs with the shortest queue */
 		more[i] = imu_advertise(c, names[i], SIM_PUB_LOCAL);
 		assert_int_equal(sim_publish_local(more[i], long_loan(more[i])), 0);
 	}
@@ -133,7 +138,10 @@ TEST_WITH(without_free_memory_the_slot_size_stays, setup, teardown)
 	sim_disconnect(c);
 }
 
-/* The class has 60 slots, and each of these takes 9 and its window of 12: the third gets the half of one, until another leaves. */
+/*
+ * The class has 60 slots, and each publisher takes 9 and a window of 12: the third gets half a window, until another
+ * leaves.
+ */
 TEST_WITH(a_window_gives_way_before_a_channel_is_refused, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
@@ -180,7 +188,7 @@ static void be_user(const char *name, uid_t uid)
 			cl->uid = uid;
 }
 
-/* Half of the class is what a user may have: 9 and 9, and 3 of the window leave no room for 9 more of that, twice. */
+/* A user may have half of the class: 9 and 9, and a window of 3, leave no room for 9 more of the window, twice. */
 TEST_WITH(a_window_grows_no_further_than_the_quota_of_its_user, setup, teardown)
 {
 	struct sim_publisher_options o = { .size = sizeof(o), .max_body = LONG };
@@ -213,7 +221,10 @@ TEST_WITH(a_window_grows_no_further_than_the_quota_of_its_user, setup, teardown)
 	bridge_end(&b);
 }
 
-/* Of the 30 that it may have 18 are taken: what is left beside the 9 of its own is the window, of messages that it announces or not. */
+/*
+ * Of the user's 30 slots 18 are taken: the window gets what is left beside the publisher's own 9, whether or not it
+ * announces messages of that size.
+ */
 TEST_WITH(a_window_fits_the_quota_of_its_user, setup, teardown)
 {
 	struct sim_publisher_options o = { .size = sizeof(o), .max_body = LONG, .flags = SIM_PUB_LOCAL };

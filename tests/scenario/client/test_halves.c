@@ -63,7 +63,7 @@ TEST_WITH(a_pause_does_not_block_the_game, setup, teardown)
 {
 	int64_t granted = 7, began;
 
-	assert_int_equal(sim_driver_end_advance(d, 0, &granted), -ENOTCONN); /* nothing was asked */
+	assert_int_equal(sim_driver_end_advance(d, 0, &granted), -ENOTCONN); /* no advance was requested */
 	assert_int_equal(sim_driver_begin_advance(d, 0), -EINVAL);
 	assert_int_equal(sim_driver_begin_advance(d, 3601 * S), -EINVAL);
 	assert_int_equal(sim_driver_begin_advance(NULL, 1), -EINVAL);
@@ -120,7 +120,7 @@ TEST_WITH(a_step_is_granted_in_frames, setup, teardown)
 	world_run(&w, 10 * MS);
 	assert_int_equal(sim_driver_end_advance(d, 0, &granted), -ETIMEDOUT);
 	assert_int_equal(sim_call_within(operator, "StepClock", "{\"dur_ns\": 50000000}", 0, &(char *){ NULL }),
-			 -ETIMEDOUT); /* it is done all the same */
+			 -ETIMEDOUT); /* the step takes place all the same */
 	world_process(&w, operator);
 	while (at < 50 * MS) {
 		assert_ok(sim_driver_end_advance(d, 0, &granted));
@@ -142,7 +142,7 @@ TEST_WITH(slow_motion_is_paced_by_the_driver, setup, teardown)
 {
 	static const struct {
 		const char *scale;
-		int64_t frames; /* of 20 ms, until a grant of 20 ms is handed over */
+		int64_t frames; /* frames of 20 ms until a grant of 20 ms is handed over */
 	} cases[] = { { "{\"scale\": 1}", 1 }, { "{\"scale\": 0.5}", 2 }, { "{\"scale\": 0.1}", 10 } };
 	int64_t granted;
 
@@ -151,7 +151,7 @@ TEST_WITH(slow_motion_is_paced_by_the_driver, setup, teardown)
 		int64_t from_sim_ns, from_mono_ns;
 
 		call("SetScale", cases[i].scale);
-		assert_ok(sim_driver_advance(d, FRAME, NULL)); /* from here on it is paced so */
+		assert_ok(sim_driver_advance(d, FRAME, NULL)); /* from here on frames are paced */
 		from_sim_ns = sim_now(game);
 		from_mono_ns = exec_now(w.x);
 		assert_ok(sim_driver_begin_advance(d, FRAME));
@@ -179,7 +179,7 @@ TEST_WITH(slow_motion_is_paced_by_the_driver, setup, teardown)
 	}
 }
 
-/* Its own turn comes between the halves. */
+/* The driver's own turn comes between the halves. */
 TEST_WITH(a_driver_may_take_part_in_its_own_steps, setup, teardown)
 {
 	struct sim_step_turn turn;
@@ -215,7 +215,7 @@ TEST_WITH(simd_may_be_killed_between_begin_and_end_of_an_advance, setup, teardow
 	world_until(&w, game, SIM_CLIENT_RECONNECTING);
 	world_start_simd(&w);
 	world_until(&w, game, SIM_CLIENT_CONNECTED);
-	assert_int_equal(sim_driver_end_advance(d, -1, &granted), -ENOTCONN); /* the new one was asked nothing */
+	assert_int_equal(sim_driver_end_advance(d, -1, &granted), -ENOTCONN); /* the new simd was asked nothing */
 	assert_ok(sim_driver_begin_advance(d, FRAME));
 	assert_ok(sim_driver_end_advance(d, -1, &granted));
 	assert_int_equal(sim_now(game), FRAME);

@@ -229,7 +229,7 @@ TEST_WITH(a_driver_and_its_jumps_are_published, setup, teardown)
 	nothing_more();
 }
 
-/* ---- when ---- */
+/* ---- when the channels exist ---- */
 
 static unsigned publishers_of(const char *channel)
 {

@@ -21,7 +21,10 @@
 #define LATE_MAX    8
 #define CROWD       20
 
-/* In the order of their turns; names in another one, so that a message which goes out too early is not where it belongs. */
+/*
+ * In the order of their turns. Their names sort differently, so that a message which is sent too early is out of place
+ * in the log.
+ */
 static const struct {
 	const char *name, *channel;
 	uint32_t rank;
@@ -45,14 +48,14 @@ static const char *const scripts[] = { "pr", "", "psr", "!pr", "or", "0s1", "pss
 static struct world w;
 static struct part parts[N_PARTS];
 static struct sim_client *engine, *tool, *crowd[CROWD];
-static struct rnd dice; /* of the crowd */
+static struct rnd dice; /* random numbers of the crowd of operators */
 static bool crowded;
 static struct sim_publisher *engine_pub;
 static struct sim_driver *driver;
 static struct bridge_peer bridge;
 static bool inside;
-static const char *script; /* the rest of it */
-static unsigned n_done;    /* of what it said */
+static const char *script; /* actions that are still to come */
+static unsigned n_done;    /* of the script's actions */
 static bool stepping;      /* it has asked for a step, and time has not moved yet */
 static int (*world_wait)(void *arg, int fd, short events, int64_t timeout_dur_ns);
 static char text[LOG_SIZE];
@@ -69,7 +72,9 @@ static void publish(struct sim_publisher *p, double x, int64_t stamp_sim_ns)
 		fail_msg("%s", sim_why());
 }
 
-/* A turn and its end are two polls: dispatch may have a turn of its own in between. */
+/*
+ * A participant begins its turn in one poll, and ends it in the next: dispatch may have a turn of its own in between.
+ */
 static void poll_part(struct part *p)
 {
 	struct sim_step_turn turn;
@@ -126,7 +131,7 @@ static void act(char what)
 	act_by(tool, what);
 }
 
-/* Each of them wants something else. */
+/* Each operator takes an action of its own. */
 static void poll_crowd(void)
 {
 	for (unsigned i = 0; i < CROWD; i++) {
@@ -205,7 +210,7 @@ static void begin(unsigned late, bool driven)
 		world_run(&w, 10 * MS); /* simd listens before its first message */
 	}
 	w.late = late;
-	/* the hold of lock-step begins with the first of them, and its word is late as well */
+	/* lock-step begins with the first participant; dispatch learns that late as well */
 	for (unsigned i = 0; i < N_PARTS; i++)
 		assert_int_equal(sim_step_join(parts[i].c, roles[i].rank, &parts[i].step), 0);
 	if (driven)
@@ -240,15 +245,16 @@ static void disturb(const char *s)
 	script = s;
 }
 
-/* A script with a step takes several instants: only then the next one runs. */
+/* Returns the next script; "" while one is running, as a step takes several instants. */
 static const char *next_script(unsigned shift, unsigned *count)
 {
 	return *script || stepping || shift == N_SCRIPTS ? "" : scripts[((*count)++ + shift) % N_SCRIPTS];
 }
 
 /*
- * It publishes for the instant it was granted, with stamps that are ahead of what others publish in the next, and before these still. It is
- * asked to stop before, in the middle of it, or behind it.
+ * The engine publishes for the instant that it was granted. Its stamps are later than those that others publish in the
+ * next instant, but its messages still come before these. It is asked to stop before its messages, among them, or after
+ * them.
  */
 static void instant(const char *s, unsigned when)
 {

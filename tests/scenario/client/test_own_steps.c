@@ -74,7 +74,7 @@ TEST_WITH(the_driver_has_its_turn_before_the_answer, setup, teardown)
 {
 	struct sim_step_turn turn;
 
-	assert_int_equal(sim_driver_end(d, 0), -ENOTCONN); /* nothing was asked */
+	assert_int_equal(sim_driver_end(d, 0), -ENOTCONN); /* nothing was requested */
 	for (int i = 0; i < 3; i++) {
 		turn = begin();
 		assert_false(turn.shared);
@@ -92,7 +92,7 @@ TEST_WITH(the_driver_has_its_turn_before_the_answer, setup, teardown)
 	assert_string_equal(sim_why(), "simd does not set time: the time is out of range");
 }
 
-/* What would be lost with it is waited for. */
+/* A jump would lose the pending answer, so it waits for it. */
 TEST_WITH(a_jump_waits_for_the_pending_answer, setup, teardown)
 {
 	(void)begin();
@@ -126,7 +126,7 @@ TEST_WITH(simd_may_be_killed_before_its_answer, setup, teardown)
 	end();
 	assert_true(sim_driver_fd(d) >= 0);
 	world_kill_simd(&w);
-	assert_int_equal(sim_driver_begin(d, t_ns, false), 0); /* it finds out at the answer */
+	assert_int_equal(sim_driver_begin(d, t_ns, false), 0); /* the driver notices at the answer */
 	assert_int_equal(sim_driver_end(d, -1), -ENOTCONN);
 	assert_int_equal(sim_driver_begin(d, t_ns, false), -ENOTCONN);
 	assert_int_equal(sim_driver_fd(d), -ENOTCONN);
@@ -134,7 +134,7 @@ TEST_WITH(simd_may_be_killed_before_its_answer, setup, teardown)
 	world_start_simd(&w);
 	world_until(&w, c, SIM_CLIENT_CONNECTED);
 	assert_true(sim_driver_fd(d) >= 0);
-	assert_int_equal(sim_driver_end(d, -1), -ENOTCONN); /* the new one was asked nothing */
+	assert_int_equal(sim_driver_end(d, -1), -ENOTCONN); /* the new simd was asked nothing */
 	world_bury(&w);
 }
 
@@ -148,7 +148,7 @@ static unsigned cells_claimed(struct sim_publisher *p)
 	return n;
 }
 
-/* simd has only to give their credits back: in time, and at the latest once a second. */
+/* simd only has to free the credits of these messages: in time, and at least once a second. */
 TEST_WITH(local_messages_wake_simd_twice_a_window, setup, teardown)
 {
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);

@@ -24,7 +24,7 @@
 struct part {
 	struct sim_client *c;
 	struct sim_publisher *pub;
-	struct sim_clock_sample last; /* for which it has published */
+	struct sim_clock_sample last; /* the instant for which it has published */
 	struct sim_step *step;        /* NULL: it watches the clock */
 	bool in_turn;
 };
@@ -73,7 +73,7 @@ static void measure(struct part *p)
 	    (now.sim_ns == p->last.sim_ns && now.clock_generation == p->last.clock_generation))
 		return;
 	p->last = now;
-	/* the camera's are of what it has seen before the engine's last: still they come after these */
+	/* the camera's stamps lie before the engine's last one; its messages still come after the engine's */
 	publish(p->pub, (double)now.sim_ns, p == &parts[0] && now.sim_ns > LAG_DUR ? now.sim_ns - LAG_DUR : 0);
 }
 
@@ -261,7 +261,7 @@ static void begin(uint64_t seed, bool lockstep)
 	w.env.wait = wait_while_others_run;
 }
 
-/* Lines in the order in which they came, of one channel (or of all but one). */
+/* Copies the lines of one channel (or of all others) in their order of arrival. */
 static size_t lines_of(uint32_t channel, bool others, char *ret)
 {
 	size_t n = 0;
@@ -278,8 +278,8 @@ static size_t lines_of(uint32_t channel, bool others, char *ret)
 }
 
 /*
- * In lock-step all messages are in one order, except those for a watcher, which is not waited for; otherwise those of
- * each channel are.
+ * In lock-step the messages have one order, except those of the watcher, for which no step waits; otherwise each
+ * channel has an order of its own.
  */
 static void in_order(bool lockstep, char *ret)
 {

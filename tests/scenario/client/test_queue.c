@@ -52,7 +52,7 @@ TEST_WITH(a_message_is_delivered_and_completed, setup, teardown)
 	world_process(&w, c);
 	assert_int_equal(done.calls, 2);
 	assert_int_equal(done.reason, SIM_REASON_FAILED);
-	/* an error of the bridge is a false */
+	/* a failure of the bridge completes with ok = false */
 	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
 	assert_int_equal(bridge_next(&b, 100), 1);
 	assert_int_equal(b.p.deliveries[0].message.header.sequence, 3);
@@ -131,7 +131,7 @@ TEST_WITH(an_accepted_message_without_a_bridge_completes_with_the_reason, setup,
 
 static struct {
 	struct client_env plain;
-	uint32_t ports; /* with so many it begins; 0: never */
+	uint32_t ports; /* simd stops looking when so many ports are in use; 0: never */
 	bool frozen;
 	int64_t offset_dur_ns;
 } ice;
@@ -176,7 +176,7 @@ TEST_WITH(probes_do_not_fill_the_queue, setup, teardown)
 }
 
 /* Waiting for a change: a bridge attaches, connects, loses its far side, exits; and simd itself exits. */
-TEST_WITH(bridges_come_and_go, setup, teardown)
+TEST_WITH(a_publisher_can_wait_for_changes_of_its_bridges, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -219,7 +219,7 @@ TEST_WITH(bridges_come_and_go, setup, teardown)
 	sim_disconnect(c);
 }
 
-TEST_WITH(a_paused_clock_refuses, setup, teardown)
+TEST_WITH(while_time_is_paused_publishing_is_refused, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -231,14 +231,14 @@ TEST_WITH(a_paused_clock_refuses, setup, teardown)
 	assert_int_equal(sim_subscribe(c, "imu", &sim_Imu_type, NULL, &s), 0);
 	assert_int_equal(sim_call(c, "PauseClock", NULL, &json), 0);
 	free(json);
-	for (int i = 0; i < 20; i++) /* more than a publisher has loans: they go back */
+	for (int i = 0; i < 20; i++) /* more than a publisher may loan: refused slots are freed */
 		assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), -ECANCELED);
 	assert_string_equal(sim_why(), "channel /car/imu: simulated time is paused");
 	assert_int_equal(done.calls, 20);
 	assert_int_equal(done.ok, 0);
 	assert_int_equal(done.reason, SIM_REASON_PAUSED);
 	assert_int_equal(sim_take(s, &got), -EAGAIN);           /* a refused slot is not delivered */
-	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0); /* local ones do not care */
+	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0); /* local messages need no credit */
 	assert_int_equal(sim_take(s, &got), 0);
 	assert_int_equal(got->header.sequence, 1);
 	assert_int_equal(sim_release(s, got), 0);
@@ -252,7 +252,10 @@ TEST_WITH(a_paused_clock_refuses, setup, teardown)
 	sim_disconnect(c);
 }
 
-/* Globs of which only a name shows that seventeen bridges list it: then it is refused, and nothing of it stays. */
+/*
+ * Only a channel's name shows that the globs of seventeen bridges match it: then the channel is refused, and nothing of
+ * it stays.
+ */
 TEST(a_channel_of_too_many_bridges_is_refused)
 {
 	struct sim_client *c;
@@ -298,7 +301,7 @@ TEST_WITH(unread_completions_stop_a_publisher, setup, teardown)
 			    "channel /car/imu: 256 completions have not been read; return from callbacks sooner, or "
 			    "call sim_process() more often");
 	world_process(&w, c);
-	assert_int_equal(done.calls, 257); /* the refused one's too */
+	assert_int_equal(done.calls, 257); /* the refused message has completed, too */
 	sim_publisher_destroy(p);
 	sim_disconnect(c);
 }
@@ -335,7 +338,7 @@ TEST_WITH(a_token_has_one_holder_at_a_time, setup, teardown)
 	assert_int_equal(sim_token_open(other, "lidar", &same), 0);
 	a.t = t;
 	assert_int_equal(sim_try_queue(p, imu_loan(p), t, queue_again, &a), 0);
-	/* in use, by name, from another process too; and it takes no credit with it: the window is 2 */
+	/* the token is in use, for other processes too; a refusal takes no credit: the window is 2 */
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(sim_try_queue(p, imu_loan(p), t, on_done, &done), -EBUSY);
 	assert_int_equal(sim_try_queue(q, imu_loan(q), same, on_done, &done), -EBUSY);
@@ -428,7 +431,7 @@ TEST_WITH(producers_wait_for_a_lossless_bridge, setup, teardown)
 	exec_timer_at(&answer, start + 700 * MS);
 	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
 	assert_in_range(exec_now(w.x) - start, 700 * MS, 710 * MS); /* dispatch.wait_ms is 200 */
-	/* it has the next one, and is silent */
+	/* the bridge has the next message, and is silent */
 	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
 	assert_in_range(exec_now(w.x) - start, 5700 * MS, 5710 * MS); /* dispatch.deadline_ms is 5000 */
 	world_process(&w, c);
@@ -500,7 +503,8 @@ TEST_WITH(refused_copies_are_freed, setup, teardown)
 	bridge_connected(&w, &b);
 	assert_int_equal(sim_token_open(c, "t", &t), 0);
 	assert_int_equal(sim_try_queue(p, imu_loan(p), t, on_done, &done), 0);
-	world_run(&w, MS); /* simd has taken it: one that it meets in pause is refused, and its credit is free */
+	/* simd takes it before the pause: in the pause it would be refused, and its credit would be free */
+	world_run(&w, MS);
 	used = ipc_mem_slots_used(w.bus);
 	assert_int_equal(sim_try_queue_copy(p, closed, sizeof(struct sim_Imu), 0, t, on_done, &done), -EBUSY);
 	assert_int_equal(sim_call(c, "PauseClock", NULL, &json), 0);
@@ -553,7 +557,7 @@ TEST_WITH(misuse_is_refused, setup, teardown)
 	assert_int_equal(sim_unloan(p, loans[0]), -EINVAL);
 	assert_int_equal(sim_try_queue(p, loans[0], NULL, on_done, &done), -EINVAL);
 	assert_int_equal(sim_publish_local(p, loans[1]), 0);
-	assert_int_equal(sim_publish_local(p, loans[1]), -EINVAL); /* twice */
+	assert_int_equal(sim_publish_local(p, loans[1]), -EINVAL); /* a second time */
 	assert_int_equal(sim_publish_local(p, &foreign), -EINVAL);
 	assert_int_equal(sim_try_queue(local, loans[2], NULL, on_done, &done), -EINVAL);
 	assert_int_equal(done.calls, 0);
@@ -564,7 +568,7 @@ TEST_WITH(misuse_is_refused, setup, teardown)
 	assert_int_equal(sim_slot_set_size(slot, 8), 0);
 	assert_int_equal(sim_slot_set_size(slot, 9), -EMSGSIZE);
 	assert_int_equal(sim_advertise(c, "imu", &sim_Imu_type, NULL, NULL), -EINVAL);
-	sim_publisher_destroy(local); /* with a loan out */
+	sim_publisher_destroy(local); /* with a loan outstanding */
 	sim_publisher_destroy(p);
 	sim_disconnect(c);
 }
@@ -592,7 +596,7 @@ TEST_WITH(a_publisher_may_be_destroyed_with_messages_outstanding, setup, teardow
 	world_process(&w, c);
 	assert_int_equal(done.calls, 5);
 	assert_int_equal(done.ok, 5);
-	/* and disconnected with messages outstanding: false, before it returns */
+	/* a client disconnected with messages outstanding: they complete with ok = false before the call returns */
 	p = imu_advertise(c, "imu", 0);
 	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), 0);
 	sim_publisher_destroy(p);

@@ -8,7 +8,7 @@
 
 WORLD_FIXTURE(test_seed(4), "");
 
-TEST_WITH(messages_come_in_order, setup, teardown)
+TEST_WITH(messages_arrive_in_order, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", 0);
@@ -21,7 +21,7 @@ TEST_WITH(messages_come_in_order, setup, teardown)
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
 	assert_int_equal(sim_wait(s, -1), 1);
-	assert_int_equal(sim_wait(s, -1), 1); /* still */
+	assert_int_equal(sim_wait(s, -1), 1); /* the message is still there */
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(sim_take(s, &slots[i]), 0);
 		assert_int_equal(slots[i]->header.sequence, i + 1);
@@ -127,7 +127,7 @@ TEST_WITH(after_a_restart_subscribers_are_assumed_until_known, setup, teardown)
 }
 
 /* Numbers go on, whichever way each message went, and simctl counts all of them. */
-TEST_WITH(a_message_without_a_slot_has_its_number, setup, teardown)
+TEST_WITH(messages_without_a_slot_are_numbered_too, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 	struct sim_publisher *p = imu_advertise(c, "imu", SIM_PUB_LOCAL), *dispatched = imu_advertise(c, "b", 0);
@@ -140,7 +140,7 @@ TEST_WITH(a_message_without_a_slot_has_its_number, setup, teardown)
 	assert_true(m.publish_mono_ns > 0);
 	assert_int_equal(sim_publisher_count_local(p, &at), 0);
 	assert_int_equal(at.sequence, 2);
-	assert_int_equal(at.publish_mono_ns, 7); /* as the caller has it */
+	assert_int_equal(at.publish_mono_ns, 7); /* as the caller has set it */
 	s = imu_subscribe(c, "imu", 0);
 	assert_int_equal(sim_publish_local(p, imu_loan(p)), 0);
 	imu_expect(s, 3);
@@ -155,7 +155,7 @@ TEST_WITH(a_message_without_a_slot_has_its_number, setup, teardown)
 	sim_disconnect(c);
 }
 
-TEST_WITH(names_have_the_rigs_prefix, setup, teardown)
+TEST_WITH(channel_names_get_the_prefix_of_the_rig, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 	char name[SIM_CHANNEL_MAX + 1], small[8], longest[SIM_CHANNEL_MAX + 1];
@@ -197,7 +197,7 @@ TEST_WITH(loans_and_held_messages_are_bounded, setup, teardown)
 		assert_int_equal(sim_publish_local(p, loan[0]), 0);
 		assert_int_equal(sim_take(s, &got[n]), 0);
 	}
-	assert_in_range(n, 1, 255); /* the pool of the test is smaller than what one may hold */
+	assert_in_range(n, 1, 255); /* the pool of the test is smaller than what a subscriber may hold */
 	assert_string_equal(sim_why(),
 			    "channel /car/imu: the pool for messages of 480 bytes is empty; subscribers hold too many "
 			    "slots, or the pool needs a larger count");

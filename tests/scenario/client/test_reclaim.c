@@ -77,7 +77,7 @@ static void expect_back(uint64_t reclaimed)
 	assert_int_equal(slot_reclaim_count(w.simd), reclaimed);
 }
 
-/* What settles does so in ten seconds, and not before. */
+/* Asserts that n lost slots are freed once they have settled, after 10 s, and not before. */
 static void expect_settling(uint32_t n)
 {
 	world_run(&w, 9 * S);
@@ -142,7 +142,7 @@ TEST_WITH(no_slot_is_freed_while_a_process_is_stopped, begin, end)
 	expect_lost(1);
 	stopped = false;
 	world_run(&w, 5 * S);
-	stopped = true; /* once in between is enough: it starts from the beginning */
+	stopped = true; /* one stop in between is enough: the settling time starts again */
 	world_run(&w, 2 * S);
 	stopped = false;
 	expect_settling(1);
@@ -177,7 +177,7 @@ TEST_WITH(slots_are_freed_late_while_a_subscriber_of_the_channel_lives, begin, e
 	lose(p, 2, IPC_MEM_LOSS_ORIGIN);
 	die(c, p, NULL);
 	world_run(&w, 9 * S);
-	expect_lost(4); /* with one in its hand, one in its queue */
+	expect_lost(4); /* with one that the subscriber holds, and one in its queue */
 	world_run(&w, 4 * S);
 	expect_lost(2);
 	world_run(&w, 60 * S);
@@ -244,7 +244,8 @@ TEST_WITH(no_slot_is_freed_while_the_process_lives_after_its_session, begin, end
 	struct sim_publisher *p;
 	struct sim_slot *slot;
 
-	sensor_dies("else", 0, 1, IPC_MEM_LOSS_NOBODYS); /* a reason to look, for some time */
+	/* a dead client, so that simd looks for lost slots for some time */
+	sensor_dies("else", 0, 1, IPC_MEM_LOSS_NOBODYS);
 	assert_int_equal(pipe(exit_pipe), 0);
 	w.simd->ops = &ops_of_processes;
 	c = world_client(&w, "sensor", 0);
@@ -264,7 +265,7 @@ TEST_WITH(no_slot_is_freed_while_the_process_lives_after_its_session, begin, end
 	close(exit_pipe[0]);
 }
 
-/* Nor what such a one has published since then: simd has it in its queue. */
+/* A message that such a process publishes after its session is not freed either: simd has it in its queue. */
 TEST_WITH(messages_published_after_the_session_are_not_freed_early, begin, end)
 {
 	struct sim_client *c;

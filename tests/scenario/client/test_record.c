@@ -13,7 +13,7 @@
 #include "simctl/record.h"
 
 #define CHANNELS 3
-#define MESSAGES 80 /* of each: no more than a queue takes */
+#define MESSAGES 80 /* of each channel: no more than a queue takes */
 #define FILES    64
 
 WORLD_FIXTURE(test_seed(3), "");

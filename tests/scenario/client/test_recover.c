@@ -50,11 +50,11 @@ static void bridge_again(struct sim_client *c, struct bridge_peer *b)
 }
 
 static int (*plain_wait)(void *arg, int fd, short events, int64_t timeout_dur_ns);
-static unsigned stop_roudi_in; /* that many waits of a client from now; 0: not */
-static unsigned feed_roudi_in; /* the same; it is given a CPU */
-static unsigned kill_roudi_in; /* the same; it is killed, and simd says so */
+static unsigned stop_roudi_in; /* RouDi is stopped at that wait of a client from now; 0: not */
+static unsigned feed_roudi_in; /* likewise: RouDi gets a CPU again */
+static unsigned kill_roudi_in; /* likewise: RouDi is killed, and simd reports it */
 
-/* A client's wait: between two steps of its recovery. */
+/* A client's wait, which lies between two steps of its recovery. */
 static int slow_wait(void *arg, int fd, short events, int64_t timeout_dur_ns)
 {
 	(void)arg;
@@ -84,7 +84,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Frozen and flagged; a page that the program kept shows it too. */
+/* Expects time frozen and flagged, also in a page that the program kept. */
 static void expect_stale(struct sim_client *c, const struct sim_clock_page *page, const struct sim_clock_sample *before)
 {
 	struct sim_clock_sample stale;
@@ -133,7 +133,7 @@ TEST_WITH(clients_reconnect_to_a_restarted_simd, setup, teardown)
 
 	expect_stale(c, page, &before);
 
-	/* refused, and local subscribers are served on */
+	/* refused; local subscribers continue to be served */
 	assert_int_equal(sim_try_queue(p, imu_loan(p), NULL, on_done, &done), -ENOTCONN);
 	assert_int_equal(done.calls, 5);
 	assert_int_equal(sim_publish_local(local, imu_loan(local)), 0);
@@ -216,7 +216,7 @@ TEST_WITH(clients_reconnect_to_a_restarted_data_plane, setup, teardown)
 	world_until(&w, c, SIM_CLIENT_CONNECTED);
 	world_until(&w, rx, SIM_CLIENT_CONNECTED);
 	assert_int_equal(done.calls, 3);
-	/* of an earlier generation: taken, refused; and released */
+	/* a loan of an earlier generation is taken and refused, and its slot is released */
 	assert_int_equal(sim_try_queue(p, old[1], NULL, on_done, &done), -ESTALE);
 	assert_int_equal(done.calls, 4);
 	assert_int_equal(done.reason, SIM_REASON_RESTART);
@@ -235,8 +235,8 @@ TEST_WITH(clients_reconnect_to_a_restarted_data_plane, setup, teardown)
 }
 
 /*
- * Published in the moment between simd's farewell to a life and the news of it: simd never hears of these
- * messages. Their credits and their token come back all the same.
+ * Published after simd has left a generation and before the client is notified: simd never sees these messages. Their
+ * credits and their token are freed all the same.
  */
 TEST_WITH(messages_that_simd_never_takes_return_credits_and_token, setup, teardown)
 {
@@ -288,8 +288,7 @@ TEST_WITH(too_little_memory_at_a_start_is_retried, setup, teardown)
 			assert_int_equal(world_try_roudi(&w, 0), 0);
 		}
 		world_process(&w, c);
-		assert_true(
-			list_empty(&w.simd->dataplane.old)); /* nor is anything kept of those that came to nothing */
+		assert_true(list_empty(&w.simd->dataplane.old)); /* nothing of the failed generations is kept */
 		world_until(&w, c, SIM_CLIENT_CONNECTED);
 		assert_int_equal(sim_publish_local(p[0], imu_loan(p[0])), 0);
 		imu_expect(s, (uint64_t)n);
@@ -301,7 +300,7 @@ TEST_WITH(too_little_memory_at_a_start_is_retried, setup, teardown)
 	sim_disconnect(c);
 }
 
-/* simd and RouDi both: the new simd is on another life. */
+/* simd and RouDi are both killed: the new simd has another generation. */
 TEST_WITH(clients_reconnect_after_simd_and_data_plane_are_killed, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
@@ -322,7 +321,7 @@ TEST_WITH(clients_reconnect_after_simd_and_data_plane_are_killed, setup, teardow
 	sim_disconnect(c);
 }
 
-/* ---- RouDi is slow, for this client alone: simd goes on with its life of the data plane ---- */
+/* ---- RouDi is slow for this client alone: simd continues with its generation ---- */
 
 struct slow {
 	struct sim_client *c;
@@ -346,14 +345,14 @@ static void slow_begin(struct slow *k)
 	roundtrip(k->c, k->p[0], &k->b, NULL);
 }
 
-/* All of it works again, in the same life of simd's. */
+/* Expects that everything works again, in the same generation. */
 static void slow_end(struct slow *k, uint64_t sequence)
 {
 	const struct sim_message *msg;
 
 	world_until(&w, k->c, SIM_CLIENT_CONNECTED);
 	assert_int_equal(w.life, k->life);
-	while (sim_take(k->s[0], &msg) == 0) /* of before */
+	while (sim_take(k->s[0], &msg) == 0) /* messages from before */
 		assert_int_equal(sim_release(k->s[0], msg), 0);
 	for (int i = 0; i < 3; i++)
 		roundtrip(k->c, k->p[i], &k->b, NULL);
@@ -384,7 +383,8 @@ TEST_WITH(a_client_whose_first_port_was_refused_is_not_connected, setup, teardow
 		sim_process(k.b.c);
 	}
 	k.life = w.life;
-	stop_roudi_in = 1; /* within "Attached", which comes between the attach and the ports */
+	/* RouDi stops during the call "Attached", between the attach and the creation of the ports */
+	stop_roudi_in = 1;
 	for (int i = 0; i < 20; i++) {
 		sim_process(k.c);
 		world_run(&w, MS);
@@ -407,7 +407,7 @@ TEST_WITH(an_overloaded_roudi_is_asked_again, setup, teardown)
 
 	assert_int_equal(sim_advertise(c, "before", &sim_Imu_type, NULL, &p), 0);
 	ipc_mem_roudi_starve(w.bus, true);
-	feed_roudi_in = 200; /* waits of a tenth of a second */
+	feed_roudi_in = 200; /* RouDi gets a CPU again after 200 waits of 0.1 s */
 	assert_int_equal(sim_advertise(c, "late", &sim_Imu_type, NULL, &none), 0);
 	assert_int_equal(feed_roudi_in, 0);
 	sim_publisher_destroy(none);
@@ -473,19 +473,19 @@ TEST_WITH(a_port_that_is_refused_later_makes_the_client_reconnect, setup, teardo
 	assert_int_equal(sim_subscribe(k.c, "imu", NULL, NULL, &none), -ETIMEDOUT);
 	ipc_mem_roudi_stop(w.bus, false);
 	world_process(&w, k.c);
-	assert_int_equal(sim_client_state(k.c), SIM_CLIENT_CONNECTED); /* simd may be about to tell more */
+	assert_int_equal(sim_client_state(k.c), SIM_CLIENT_CONNECTED); /* simd may have more to report */
 	world_run(&w, 1100 * MS);
 	world_process(&w, k.c);
 	assert_int_equal(done.calls, 1);
 	assert_int_equal(done.reason, SIM_REASON_RESTART);
-	assert_int_equal(bridge_next(&k.b, 100), 1); /* simd has it all the same */
+	assert_int_equal(bridge_next(&k.b, 100), 1); /* the bridge gets the message all the same */
 	bridge_answer(&k.b, 0);
 	world_process(&w, k.c);
 	assert_int_equal(done.calls, 1);
 	slow_end(&k, 3);
 }
 
-/* simd takes none of it for a lie. */
+/* Expects that simd has counted no message as invalid. */
 static void nothing_invalid(struct sim_client *c)
 {
 	char *json = NULL;
@@ -495,7 +495,10 @@ static void nothing_invalid(struct sim_client *c)
 	free(json);
 }
 
-/* A new generation knows of no history, and what proves a publisher to a new simd pushes it out of the old one. */
+/*
+ * A new generation has no history; and the probe that proves a publisher to a new simd displaces the latched message in
+ * the history of the old one.
+ */
 TEST_WITH(latched_messages_reach_late_subscribers_after_a_restart, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0), *other = world_client(&w, "other", 0);
@@ -635,6 +638,6 @@ TEST_WITH(a_connect_waits_for_the_data_plane, setup, teardown)
 	assert_int_equal(client_connect(&o, &w.env, &c), -ETIMEDOUT);
 	assert_in_range(exec_now(w.x) - start, 300 * MS, 330 * MS);
 	o.flags |= SIM_CLIENT_NO_DATA;
-	assert_int_equal(client_connect(&o, &w.env, &c), 0); /* a tool does not need it */
+	assert_int_equal(client_connect(&o, &w.env, &c), 0); /* a tool needs no data plane */
 	sim_disconnect(c);
 }

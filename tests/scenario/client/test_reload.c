@@ -98,7 +98,7 @@ static void publish(struct sim_publisher *p, unsigned token)
 		fail_msg("%s", sim_reason_name(done.reason));
 }
 
-/* The latched messages that a new subscriber gets of the scene. */
+/* Returns the number of the scene's latched messages that a new subscriber gets. */
 static unsigned latched(uint32_t *ret_generation)
 {
 	struct sim_subscriber *s = imu_subscribe(other, "map", SIM_SUB_LATCHED);
@@ -163,7 +163,7 @@ TEST_WITH(a_hundred_reloads_leave_nothing_behind, setup, teardown)
 		assert_int_equal(latched(&generation), 1000 + i);
 		assert_int_equal(generation, last.clock_generation);
 		for (unsigned k = 0; k < TICKS; k++)
-			imu_expect(sub, (i - 1) * TICKS + k + 1); /* the channel has gone on */
+			imu_expect(sub, (i - 1) * TICKS + k + 1); /* the channel has continued */
 		mem_stats(&now);
 		if (i == RELOADS / 2) {
 			first = now;

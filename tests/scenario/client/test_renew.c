@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A publisher's process dies inside the data plane: the channel's subscribers get other ports, and hear each message once. */
+/*
+ * A publisher's process dies inside the data plane: the channel's subscribers get new ports, and receive each message
+ * once.
+ */
 #include "scenario/client/imu.h"
 
 #include <sys/socket.h>

@@ -92,8 +92,11 @@ static void restart_simd(struct sim_client *c)
 	world_start_simd(&w);
 }
 
-/* Their ports live on, so simd is asked for what these hold: 32 each would leave nothing for the publisher. */
-TEST_WITH(a_queue_stays_as_short_over_a_restart, setup, teardown)
+/*
+ * The ports live on, so the new simd is asked for the depths that they have: 32 for each would leave nothing for the
+ * publisher.
+ */
+TEST_WITH(a_queue_keeps_its_depth_over_a_restart, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct sim_publisher *p = camera(c, "camera", SIM_PUB_LOCAL);
@@ -252,7 +255,10 @@ static struct subscriber *only_subscriber(const char *channel)
 	return list_first(&ch->subscribers, struct subscriber, in_channel);
 }
 
-/* Its client may have made the longer one by then, or is about to: that counts until it says otherwise. */
+/*
+ * The client may already have created the longer queue, or be about to: simd counts the longer one until the client
+ * reports otherwise.
+ */
 TEST_WITH(a_queue_that_is_being_lengthened_can_be_shortened, setup_beside, teardown)
 {
 	struct sim_publisher_options o = { .size = sizeof(o), .max_body = LONG, .flags = SIM_PUB_LOCAL };
@@ -274,7 +280,7 @@ TEST_WITH(a_queue_that_is_being_lengthened_can_be_shortened, setup_beside, teard
 	assert_int_equal(sub->offered, 4);
 	assert_int_equal(subscriber_holds(sub), 12);
 	run(d, S);
-	beside = d; /* it may have been offered more again */
+	beside = d; /* simd may have offered it more again */
 	second = camera(c, "camera", SIM_PUB_LOCAL);
 	beside = NULL;
 	assert_int_equal(sim_subscriber_depth(s), 4);
@@ -356,7 +362,7 @@ static struct {
 static int (*plain_wait_of_offer)(void *arg, int fd, short events, int64_t timeout_dur_ns);
 static int64_t (*plain_now)(void *arg);
 static bool simd_stands_still;
-static int64_t ahead_dur_ns; /* the client's clock, by the waits in which simd stood still */
+static int64_t ahead_dur_ns; /* how far the client's clock is ahead: its waits while simd stood still */
 
 static int64_t now_ahead(void *arg)
 {
@@ -371,7 +377,7 @@ static int wait_in_vain(void *arg, int fd, short events, int64_t timeout_dur_ns)
 	return 0;
 }
 
-/* A queue of 4 that is to be one of 12; its client has not looked yet. */
+/* Makes a queue of 4 and an offer to lengthen it to 12, which its client has not read yet. */
 static int setup_offer(void **state)
 {
 	struct sim_publisher *others[5];
@@ -416,7 +422,7 @@ TEST_WITH(a_call_that_simd_did_not_answer_is_repeated, setup_offer, teardown_off
 	simd_stands_still = true;
 	sim_process(offer.d);
 	simd_stands_still = false;
-	assert_in_range(ahead_dur_ns, S, 20 * S); /* it has asked */
+	assert_in_range(ahead_dur_ns, S, 20 * S); /* the client has asked, and waited for the answer */
 	assert_int_equal(sim_client_state(offer.d), SIM_CLIENT_CONNECTED);
 }
 
@@ -456,7 +462,7 @@ TEST_WITH(a_message_of_the_old_queue_is_held_for_long, setup_offer, teardown_off
 	assert_int_equal(sim_release(offer.s, held), 0);
 }
 
-/* Both are new, and subscribers come first. */
+/* simd and the data plane are both new, and the subscribers connect first. */
 TEST_WITH(queues_survive_a_restart_of_simd_and_the_data_plane, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);

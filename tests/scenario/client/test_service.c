@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Services from both sides of libsimclient in virtual time: every answer there is, restarts of simd, watchers. */
+/* Services from both sides of libsimclient in virtual time: every kind of answer, restarts of simd, watchers. */
 #include "scenario/client/world.h"
 
 #include <errno.h>
@@ -119,7 +119,7 @@ static int ask(const char *name, bool on, int64_t timeout_dur_ns, struct answer 
 	return sim_service_call_async(call, name, &sim_SetBool_service, &q, sizeof(q), timeout_dur_ns, on_answer, a);
 }
 
-TEST_WITH(a_service_answers, setup, teardown)
+TEST_WITH(a_call_is_answered, setup, teardown)
 {
 	struct lamp l = { 0 };
 	struct answer a, b;
@@ -163,7 +163,7 @@ static int on_later(void *user, struct sim_request *req)
 	l->calls++;
 	assert_int_equal(sim_service_defer(prov, &l->p), 0);
 	assert_int_equal(sim_service_defer(prov, &second), -EINVAL);
-	return -EIO; /* of no interest */
+	return -EIO; /* ignored, as the answer was deferred */
 }
 
 static int answer_later(struct later *l, int result, const char *why, const char *text)
@@ -203,7 +203,7 @@ TEST_WITH(a_handler_may_answer_later, setup, teardown)
 	assert_int_equal(sim_service_answer(l.p, 0, NULL, "short", 5), -EINVAL);
 	turns(10);
 	assert_int_equal(c.r, -EINVAL);
-	/* and after all is over it goes nowhere */
+	/* an answer after the end of the service is dropped */
 	assert_int_equal(ask("far", true, 0, &a), 0);
 	turns(10);
 	sim_service_destroy(sv);
@@ -453,7 +453,7 @@ TEST_WITH(a_handler_may_withdraw_its_own_service, setup, teardown)
 	assert_int_equal(b.r, -EPIPE);
 }
 
-/* ---- what there is ---- */
+/* ---- the list of services ---- */
 
 struct seen {
 	unsigned came, went;
@@ -507,7 +507,8 @@ TEST_WITH(watchers_see_services_come_and_go, setup, teardown)
 	world_start_simd(&w);
 	for (int i = 0; i < 100; i++)
 		turns(20);
-	assert_int_equal(a.came - a.went, 1); /* it may have been away for a look */
+	/* counted this way, as the watcher may have seen it leave and return meanwhile */
+	assert_int_equal(a.came - a.went, 1);
 	sim_service_destroy(l.sv);
 	turns(10);
 	assert_int_equal(a.came, a.went);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Services with real threads, simd in one of its own: two callers at full speed, a simd that is killed in between, handlers
- * that call on. What a sanitizer should watch; no wall time is asserted.
+ * Services with real threads, simd in one of its own: two callers at full speed, a simd that is killed in between, handlers that call other services. What a sanitizer should watch; no wall time is asserted.
  */
 #include "scenario/client/world.h"
 
@@ -105,7 +104,7 @@ static void run_callers(bool kill, unsigned *ret_ok, unsigned *ret_lost)
 	*ret_ok = *ret_lost = 0;
 	for (int i = 0; i < 2; i++) {
 		pthread_join(k[i].thread, NULL);
-		sim_disconnect(k[i].c); /* whatever is open is answered here */
+		sim_disconnect(k[i].c); /* open calls end here */
 		assert_int_equal(k[i].other, 0);
 		assert_int_equal(atomic_load(&k[i].called_back), k[i].asked);
 		*ret_ok += k[i].ok;
@@ -138,7 +137,7 @@ TEST(each_call_ends_once_when_simd_is_killed)
 	world_destroy(&w);
 }
 
-/* ---- handlers that call on ---- */
+/* ---- handlers that call other services ---- */
 
 struct relay {
 	struct sim_client *c;
@@ -174,7 +173,8 @@ TEST(a_handler_may_call_another_service)
 	assert_int_equal(sim_service_offer(b, "count", &sim_Trigger_service, NULL, on_count, &n, &count), 0);
 	assert_int_equal(trigger(b, "relay", 0, text, sizeof(text)), 0);
 	assert_string_equal(text, "41");
-	assert_int_equal(trigger(b, "self", 0, text, sizeof(text)), -ETIMEDOUT); /* it waits for itself */
+	/* the handler calls its own service, and so waits for itself */
+	assert_int_equal(trigger(b, "self", 0, text, sizeof(text)), -ETIMEDOUT);
 	assert_int_equal(own.r, -ETIMEDOUT);
 	assert_int_equal(trigger(b, "relay", 0, text, sizeof(text)), 0);
 	sim_service_destroy(relay);

@@ -93,7 +93,7 @@ TEST_WITH(each_rig_has_a_shard_and_a_doorbell, setup, teardown)
  * While the bridge of one rig has its window full of messages and does not answer, the other rig is not affected at
  * all.
  */
-TEST_WITH(a_flooded_rig_costs_the_other_nothing, setup, teardown)
+TEST_WITH(a_flooded_rig_does_not_affect_another, setup, teardown)
 {
 	uint64_t before;
 
@@ -125,7 +125,7 @@ static void count(void *arg)
 	++*(unsigned *)arg;
 }
 
-TEST_WITH(a_question_to_all_shards_is_answered_after_the_last_shard, setup, teardown)
+TEST_WITH(a_query_of_all_shards_is_answered_after_the_last_shard, setup, teardown)
 {
 	unsigned quiet = 0, stepped = 0, shut = 0;
 
@@ -162,7 +162,7 @@ static void ask(const char *method)
 	free(json);
 }
 
-/* Accepted messages complete, and no more are accepted, in either, until time runs again. */
+/* In both shards, accepted messages complete, and no more are accepted until time runs again. */
 TEST_WITH(a_pause_holds_for_all_shards, setup, teardown)
 {
 	for (unsigned i = 0; i < 2; i++)
@@ -184,7 +184,7 @@ TEST_WITH(a_pause_holds_for_all_shards, setup, teardown)
 }
 
 /* A question that simd's end leaves open is freed: world_destroy() looks for leaks. */
-TEST_WITH(a_question_left_open_at_simds_end_is_freed, setup, teardown)
+TEST_WITH(a_query_left_open_when_simd_exits_is_freed, setup, teardown)
 {
 	static unsigned quiet;
 
@@ -231,14 +231,15 @@ TEST_WITH(claims_of_a_dead_client_are_freed_by_their_shard, setup, teardown)
 		atomic_store(&token[20 + i], p[i]->reg->publisher_id);
 		atomic_store(&w.simd->dispatch_page->channel[q[i]->reg->channel_id].cell[3], q[i]->reg->publisher_id);
 	}
-	atomic_store(&token[30], 77u << WIRE_SHARD_BITS | 63); /* of no shard that there is */
+	atomic_store(&token[30], 77u << WIRE_SHARD_BITS | 63); /* a claim in the name of a shard that does not exist */
 	sim_publisher_destroy(q[0]);
 	sim_publisher_destroy(q[1]);
 	sim_disconnect(dies);
 	world_run(&w, 3 * S);
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(atomic_load(&token[10 + i]), 0);
-		assert_int_equal(atomic_load(&token[20 + i]), p[i]->reg->publisher_id); /* they live */
+		/* the claims of living clients */
+		assert_int_equal(atomic_load(&token[20 + i]), p[i]->reg->publisher_id);
 		atomic_store(&token[20 + i], 0);
 	}
 	assert_int_equal(atomic_load(&token[30]), 0);
@@ -291,7 +292,7 @@ TEST_WITH(statistics_cover_all_shards, setup, teardown)
 
 #define MESSAGES 24
 
-/* What each bridge gets in one step, into text. */
+/* Writes what each bridge gets in one step into text. */
 static void one_run(uint64_t seed, char *text, size_t size)
 {
 	struct sim_publisher *more[2];

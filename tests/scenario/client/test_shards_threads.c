@@ -121,7 +121,7 @@ TEST(all_shards_work_at_once_and_lose_nothing)
 		assert_int_equal(pthread_create(&fars[i].thread, NULL, answer_all, &fars[i]), 0);
 	for (unsigned i = 0; i < RIGS; i++)
 		assert_int_equal(pthread_create(&nears[i].thread, NULL, publish_all, &nears[i]), 0);
-	for (unsigned i = 0; i < 20; i++) { /* what asks all shards, meanwhile */
+	for (unsigned i = 0; i < 20; i++) { /* calls that query all shards, meanwhile */
 		assert_int_equal(sim_call(nears[0].c, "GetDispatch", NULL, &json), 0);
 		assert_non_null(strstr(json, "\"shards\":"));
 		free(json);

@@ -93,7 +93,7 @@ static void poll_part(struct part *p)
 	assert_int_equal(sim_step_done(p->step), 0);
 }
 
-static struct sim_slot *scribbled; /* its publisher writes on, once simd has handed it on */
+static struct sim_slot *scribbled; /* its publisher continues to write into it after simd has passed it on */
 
 static void scribble(void)
 {
@@ -123,7 +123,7 @@ static void poll_bridge(void)
 		bridge_answer(&bridge, 0);
 }
 
-static unsigned roudi_dies_in; /* so many polls; 0: it lives */
+static unsigned roudi_dies_in; /* RouDi dies after so many polls; 0: it lives */
 
 static void poll_all(void)
 {
@@ -275,7 +275,7 @@ static void run(uint64_t seed, char *ret, size_t size)
 
 	begin(seed, "");
 	bridge_begin();
-	/* they come in another order each time; numbers are given in that order */
+	/* participants connect in another order each time, and get their numbers in that order */
 	for (unsigned i = 0, at = (unsigned)seed % 3; i < 3; i++, at = (at + 1) % 3) {
 		static const char *const names[] = { "camera", "lidar", "radar" };
 		static const char *const own[] = { "c", "l", "r" };
@@ -396,7 +396,7 @@ TEST(each_delivery_has_a_ticket)
 	finish();
 }
 
-/* ---- what is seen when ---- */
+/* ---- when messages are seen ---- */
 
 static double seen[2][4]; /* by peer, by step: what it took */
 
@@ -490,12 +490,12 @@ TEST(a_wait_that_could_never_end_is_refused)
 	advance(d);
 	assert_int_equal(refusals[0], -EAGAIN);
 	advance(d);
-	assert_int_equal(refusals[0], -EAGAIN); /* but two of them went, and came back */
+	assert_int_equal(refusals[0], -EAGAIN); /* two of them were accepted, and completed */
 	p->work = sync_in_turn;
 	advance(d);
 	assert_int_equal(refusals[0], -EDEADLK);
 	assert_int_equal(refusals[1], -EDEADLK);
-	assert_int_equal(sim_flush(c, -1), -EDEADLK); /* it would have to advance */
+	assert_int_equal(sim_flush(c, -1), -EDEADLK); /* c is the driver: it would have to advance time */
 	sim_driver_release(d);
 	sim_disconnect(c);
 	finish();
@@ -672,7 +672,7 @@ static void offer_one(struct part *p)
 
 	offered++;
 	(void)!sim_try_queue_copy(p->pub[0], &v, sizeof(v), 0, NULL, on_called,
-				  NULL); /* refused, it is called as well */
+				  NULL); /* the callback is called for a refused message as well */
 }
 
 /* Kept back, on their way, or refused: each message is answered once, and steps go on. */
@@ -690,7 +690,7 @@ TEST(the_data_plane_may_die_in_a_turn)
 		c = world_client(&w, "engine", SIM_CLIENT_NO_DATA);
 		d = drive(c);
 		advance(d);
-		with_bridge = false; /* it would have to attach again */
+		with_bridge = false; /* the bridge would have to attach again */
 		inside = true;
 		bridge_end(&bridge);
 		inside = false;
@@ -734,7 +734,7 @@ static void the_late_is_dropped(bool by_packet)
 	assert_int_equal(turns[0], 1);
 	inside = true;
 	if (by_packet) {
-		assert_int_equal(sim_step_wait(late.step, 0, &late.turn), 0); /* its turn still lies there */
+		assert_int_equal(sim_step_wait(late.step, 0, &late.turn), 0); /* its turn is still in the socket */
 		assert_int_equal(sim_step_done(late.step), -ECONNABORTED);
 	}
 	assert_int_equal(sim_step_wait(late.step, 0, &late.turn), -ECONNABORTED);
@@ -752,7 +752,7 @@ TEST(late_participants_are_dropped)
 	the_late_is_dropped(false);
 }
 
-/* The turn that lies on the page is of the new owner of its place. */
+/* The turn on the page belongs to the new owner of the place. */
 TEST(a_dropped_participant_does_not_take_the_turn_of_its_successor)
 {
 	struct sim_client *c;
@@ -785,7 +785,7 @@ TEST(a_dropped_participant_does_not_take_the_turn_of_its_successor)
 	finish();
 }
 
-/* The other one's turn lies on the page meanwhile. */
+/* Meanwhile the other participant's turn is on the page. */
 static void ask_for_the_others(struct part *p)
 {
 	struct part *other = &parts[1];
@@ -806,7 +806,7 @@ static void ask_for_own(struct part *p)
 		assert_true(sim_step_fd(p->step) >= 0);
 }
 
-/* Before it has taken its turn, or in it: the turn comes once, and so do the next. */
+/* The descriptor is asked for before the turn is taken, or in the turn: each turn comes once. */
 TEST(the_descriptor_is_readable_when_a_turn_is_due)
 {
 	struct sim_client *c;

@@ -170,7 +170,10 @@ static void *talk(void *arg)
 	return NULL;
 }
 
-/* On dispatch's thread, until it is waited for: without a message it is only if the rounds want it. */
+/*
+ * Blocks dispatch's thread until a command for it arrives: as no message is sent to bridges, only the rounds of
+ * lock-step send one.
+ */
 static void stand_still(void *arg)
 {
 	struct talker *t = arg;
@@ -221,7 +224,7 @@ struct sleeper {
 	int result;
 };
 
-/* No time-out: what does not wake it does not end. */
+/* Without a time-out: a sleeper that is not woken never ends. */
 static void *sleep_on_page(void *arg)
 {
 	struct sleeper *p = arg;
@@ -265,7 +268,7 @@ TEST(sleepers_wake_at_turns_packets_and_the_death_of_simd)
 	c = world_client(&w, "engine", 0);
 	assert_int_equal(sim_driver_acquire(c, 0, &d), 0);
 	steps(d, 3 * STEPS);
-	assert_int_equal(answered_on_page(), last_round()); /* by the last of them */
+	assert_int_equal(answered_on_page(), last_round()); /* by the last participant */
 	assert_true(sim_step_fd(p[1].s) >= 0);
 	steps(d, STEPS);
 	world_kill_simd(&w);
@@ -304,7 +307,9 @@ static void *one_step(void *arg)
 	return NULL;
 }
 
-/* It is released while it waits, if it keeps something back. */
+/*
+ * Takes one turn, with a message or without. Meanwhile this participant waits on, and what it keeps back is released.
+ */
 static void publish_in_step(struct part *p, struct sim_driver *d, bool publish)
 {
 	struct one_step o = { .d = d };
@@ -321,7 +326,10 @@ static void publish_in_step(struct part *p, struct sim_driver *d, bool publish)
 	pthread_join(thread, NULL);
 }
 
-/* Every other step leaves something to be dispatched, which is then over when the driver goes on; that is a tool, without data. */
+/*
+ * Every other step has a message to be dispatched, which is finished when the driver continues. The driver is a tool,
+ * without data.
+ */
 static void publish_in_steps(bool shared)
 {
 	struct part p = { .name = "a", .rank = 1, .out = "a" };
@@ -345,7 +353,7 @@ static void publish_in_steps(bool shared)
 	sim_step_leave(p.s);
 	sim_publisher_destroy(p.pub);
 	sim_disconnect(p.c);
-	world_kill_simd(&w); /* which ends the other */
+	world_kill_simd(&w); /* ends the sleeper as well */
 	if (shared) {
 		pthread_join(other.thread, NULL);
 		sim_step_leave(other.s);
@@ -369,7 +377,7 @@ TEST(kept_messages_are_dispatched_before_the_driver_continues)
 struct count {
 	_Atomic unsigned ticks, jumps;
 	_Atomic int64_t last_due;
-	_Atomic int slack_dur_ns; /* of the thread that calls */
+	_Atomic int slack_dur_ns; /* timer slack of the calling thread */
 	_Atomic unsigned odd;     /* intervals that are no multiple of the period */
 };
 
@@ -427,7 +435,7 @@ TEST(timers_follow_lock_step_with_a_thread)
 	sim_timer_start(t);
 	sim_timer_destroy(t);
 	ticks = atomic_load(&k.ticks);
-	control(c, "SetSource", "{\"source\":\"system\"}"); /* decades on: the other one is due */
+	control(c, "SetSource", "{\"source\":\"system\"}"); /* time jumps by decades: the timer is due */
 	AWAIT(atomic_load(&idle.ticks) == 1);
 	assert_int_equal(atomic_load(&k.ticks), ticks);
 	sim_timer_destroy(u);

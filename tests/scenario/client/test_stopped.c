@@ -88,7 +88,7 @@ TEST_WITH(a_stopped_client_holds_up_no_other_client, setup, teardown)
 	assert_ok(sim_take(sub, &taken));
 	sequence = taken->header.sequence;
 
-	assert_int_equal(answer_all(), BEFORE); /* it does not hear of it: it stands still from here on */
+	assert_int_equal(answer_all(), BEFORE); /* it is not notified: it stands still from here on */
 	others_go_on(other, q, same, d);
 
 	assert_int_equal(sim_client_state(c), SIM_CLIENT_CONNECTED);

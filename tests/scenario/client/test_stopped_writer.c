@@ -79,8 +79,8 @@ static _Noreturn void writer(struct sim_clock_page *page)
 static struct {
 	struct sim_client c;
 	struct sim_clock_sample last; /* the last one read through the client */
-	int64_t last_inline;          /* through the page alone */
-	uint32_t generation;          /* of it */
+	int64_t last_inline;          /* the last one read through the page alone */
+	uint32_t generation;          /* generation of last_inline */
 	unsigned held, read;
 } rd;
 
@@ -93,7 +93,7 @@ static void read_once(void)
 	if (s.clock_generation == rd.last.clock_generation)
 		assert_true(s.sim_ns >= rd.last.sim_ns);
 	assert_int_equal(!!(s.flags & SIM_CLOCK_STALE), writing);
-	if (writing) { /* no more than what has been read before, so no more than what the page will say */
+	if (writing) { /* a time that was read before, so none that is later than what the page will say */
 		assert_int_equal(s.sim_ns, rd.last.sim_ns);
 		assert_int_equal(s.clock_generation, rd.last.clock_generation);
 		assert_int_equal(s.rate_e6, 0);
@@ -122,7 +122,9 @@ static void *other_thread(void *arg)
 	return NULL;
 }
 
-/* Time as this thread has it, and one that has not read yet; from the 32nd on they share their memory. */
+/*
+ * Reads the time in this thread, and in a new one that has not read yet; from the 32nd on threads share their memory.
+ */
 static void look(void)
 {
 	pthread_t t;
@@ -142,13 +144,13 @@ static int wait_stop(pid_t pid)
 
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 4)
-		skip(); /* no ptrace() here */
+		skip(); /* ptrace() is not permitted */
 	if (!WIFSTOPPED(status))
 		fail_msg("the writer ended: %#x", status);
 	return WSTOPSIG(status);
 }
 
-/* To the writer's next stop; looks after each change of the page. The changes. */
+/* Runs the writer to its next stop, and reads after each change of the page. Returns the number of changes. */
 static unsigned step_through(pid_t pid)
 {
 	struct sim_clock_page before = *rd.c.page;

@@ -138,7 +138,7 @@ static int teardown(void **state)
 }
 
 /* Every accepted message is delivered and called back, from two threads of one client at once. */
-TEST_WITH(all_complete_at_full_speed, setup, teardown)
+TEST_WITH(all_messages_complete_at_full_speed, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct answering a;
@@ -248,7 +248,7 @@ TEST_WITH(all_messages_complete_while_processes_are_killed, setup, teardown)
 	for (int i = 0; i < 2; i++)
 		wait_calls(&s[i]);
 	world_until(&w, c, SIM_CLIENT_CONNECTED);
-	moment_us(10000); /* for one call too many */
+	moment_us(10000); /* time for a callback too many */
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(atomic_load(&s[i].calls), s[i].accepted + s[i].refused - atomic_load(&s[i].late));
 		sim_publisher_destroy(s[i].p);
@@ -300,7 +300,7 @@ static void receiver_check(struct sim_client *c, unsigned flags, int64_t spin_du
 	assert_int_equal(sim_subscribe(c, "local", &sim_Imu_type, &o, &r.s), 0);
 	assert_int_equal(pthread_create(&r.thread, NULL, receive, &r), 0);
 	for (int i = 0; atomic_load(&r.got) < r.wanted; i++) {
-		if (i == 50 && restart) { /* the wait survives: it goes on in the next life */
+		if (i == 50 && restart) { /* the wait survives, and continues in the next generation */
 			world_kill_roudi(&w);
 			world_start_roudi(&w);
 		}
@@ -315,7 +315,7 @@ static void receiver_check(struct sim_client *c, unsigned flags, int64_t spin_du
 	sim_publisher_destroy(p);
 }
 
-/* A first wait that asked RouDi for its waiter would have the first message wait for RouDi. */
+/* If the first wait asked RouDi for its waiter, the first message would wait for RouDi. */
 static void waits_without_roudi(struct sim_client *c)
 {
 	struct sim_subscriber *s;
@@ -328,7 +328,7 @@ static void waits_without_roudi(struct sim_client *c)
 	sim_subscriber_destroy(s);
 }
 
-TEST_WITH(waiting_threads_wake, setup, teardown)
+TEST_WITH(a_message_wakes_a_waiting_thread, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
 
@@ -363,7 +363,7 @@ static void *watch_bridges(void *arg)
 	return NULL;
 }
 
-TEST_WITH(bridges_come_and_go, setup, teardown)
+TEST_WITH(a_thread_can_wait_for_bridges_beside_the_publishing_one, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "sensor", 0);
 	struct watcher k = { .p = imu_advertise(c, "imu", 0) };
@@ -395,7 +395,7 @@ TEST_WITH(bridges_come_and_go, setup, teardown)
 
 static void *wait_long(void *arg)
 {
-	while (sim_wait(arg, 300 * MS) == -EBUSY) /* the other one was inside just then */
+	while (sim_wait(arg, 300 * MS) == -EBUSY) /* the other thread was inside just then */
 		continue;
 	return NULL;
 }
@@ -411,7 +411,7 @@ TEST_WITH(a_second_thread_is_refused, setup, teardown)
 	assert_int_equal(pthread_create(&t, NULL, wait_long, s), 0);
 	do {
 		r = sim_take(s, &slot);
-	} while (r == -EAGAIN); /* until the other one is inside */
+	} while (r == -EAGAIN); /* until the other thread is inside */
 	assert_int_equal(r, -EBUSY);
 	assert_string_equal(sim_why(), "another thread is using this subscriber; give each thread its own");
 	pthread_join(t, NULL);
@@ -437,7 +437,7 @@ static void *queue_blocked(void *arg)
 	return NULL;
 }
 
-/* A publisher too: the message of the one in the way is refused, called back, and its slot is not lost. */
+/* A publisher refuses a second thread, too: its message is refused and completes, and its slot is not lost. */
 TEST_WITH(a_second_thread_on_a_publisher_is_refused, setup, teardown)
 {
 	struct sim_client *c = world_client(&w, "both", 0);
@@ -457,7 +457,7 @@ TEST_WITH(a_second_thread_on_a_publisher_is_refused, setup, teardown)
 		assert_int_equal(sim_try_queue(p, slots[i], NULL, on_done, &sent), 0);
 	for (k.slot = slots[2];; k.slot = imu_loan(p)) {
 		assert_int_equal(pthread_create(&t, NULL, queue_blocked, &k), 0);
-		do { /* until the other one is inside */
+		do { /* until the other thread is inside */
 			pace_us(1000);
 			r = sim_loan(p, 8, &none);
 			if (r == 0)
@@ -465,7 +465,7 @@ TEST_WITH(a_second_thread_on_a_publisher_is_refused, setup, teardown)
 		} while (r != -EBUSY && !atomic_load(&k.done));
 		if (r == -EBUSY)
 			break;
-		assert_int_equal(k.r, -EBUSY); /* we were in its way: once more */
+		assert_int_equal(k.r, -EBUSY); /* this thread was in its way: once more */
 		pthread_join(t, NULL);
 		atomic_store(&k.done, false);
 	}
@@ -476,7 +476,7 @@ TEST_WITH(a_second_thread_on_a_publisher_is_refused, setup, teardown)
 	pthread_join(t, NULL);
 	assert_int_equal(k.r, -ETIMEDOUT);
 	assert_int_equal(k.out.reason, SIM_REASON_TIMEOUT);
-	for (int i = 0; i < 8; i++) /* all of them came back */
+	for (int i = 0; i < 8; i++) /* all slots have come back: they can be loaned again */
 		slots[i] = imu_loan(p);
 	sim_publisher_destroy(p);
 	sim_disconnect(c);
@@ -501,7 +501,8 @@ TEST_WITH(a_forked_child_is_refused, setup, teardown)
 		bad |= (sim_process(c) != -EPERM) << 2;
 		bad |= (sim_subscribe(c, "imu", NULL, NULL, &s) != -EPERM) << 3;
 		bad |= (sim_sleep_until(c, INT64_MAX, -1) != -EPERM) << 4;
-		bad |= (sim_connect(&o, &none) != -ENOENT) << 5; /* a new one is fine */
+		/* a new connection is attempted: here its socket does not exist */
+		bad |= (sim_connect(&o, &none) != -ENOENT) << 5;
 		sim_publisher_destroy(p);
 		sim_disconnect(c);
 		_exit(bad);
@@ -556,7 +557,7 @@ TEST_WITH(sleepers_wake_at_steps_jumps_and_ends, setup, teardown)
 	pthread_join(t, NULL);
 	sim_driver_release(d);
 	assert_int_equal(pthread_create(&t, NULL, sleep_long, c), 0);
-	for (int i = 0; !atomic_load(&awake); i++) { /* a jump before it sleeps is none for it */
+	for (int i = 0; !atomic_load(&awake); i++) { /* a jump before it sleeps does not wake it */
 		assert_int_equal(sim_call(c, "SetSource", sources[i % 2], &json), 0);
 		free(json);
 		pace_us(1000);

@@ -41,7 +41,7 @@ static struct sim_timer *timer(struct sim_client *c, int64_t period_dur_ns, unsi
 	return ret;
 }
 
-/* Let so much wall time pass, looking each millisecond. */
+/* Lets so much wall time pass, and processes each millisecond. */
 static void pass(struct sim_client *c, int64_t dur_ns)
 {
 	for (int64_t end = exec_now(w.x) + dur_ns; exec_now(w.x) < end;) {
@@ -108,7 +108,7 @@ TEST(timers_follow_scale_and_pause)
 	finish(c);
 }
 
-TEST(long_steps_fire_once)
+TEST(a_long_step_fires_a_timer_once)
 {
 	struct sim_client *c = begin("simulation");
 	struct ticks t = { 0 };
@@ -203,7 +203,7 @@ static void count_periods(void *user, const struct sim_timer_event *e)
 }
 
 /* Periods of 1 to 1000 ms: each timer fires as often as its period has passed. */
-TEST(a_thousand_keep_their_periods)
+TEST(a_thousand_timers_keep_their_periods)
 {
 	struct sim_client *c = begin("simulation");
 	static uint64_t count[1000];
@@ -229,7 +229,7 @@ TEST(a_thousand_keep_their_periods)
 static unsigned fired[4 * MANY], n_fired;
 static struct many {
 	struct sim_timer *t;
-	unsigned number, destroys, starts; /* of others, + 1 */
+	unsigned number, destroys, starts; /* indices of other timers + 1; 0: none */
 	int64_t due_sim_ns;
 } many[MANY];
 
@@ -248,7 +248,7 @@ static void on_many(void *user, const struct sim_timer_event *e)
 		sim_timer_start(many[m->starts - 1].t);
 }
 
-/* One that is due at `period` each; some at the same time. */
+/* Creates timers with periods of 1 to 50 ms, several with the same. */
 static void make_many(struct sim_client *c, unsigned flags)
 {
 	n_fired = 0;
@@ -258,7 +258,7 @@ static void make_many(struct sim_client *c, unsigned flags)
 	}
 }
 
-/* By due time, those of the same time as they were made. */
+/* Expects the order of due times; at the same time, the order of creation. */
 static void check_order(void)
 {
 	for (unsigned i = 1; i < n_fired; i++) {
@@ -306,7 +306,7 @@ TEST(callbacks_may_stop_timers_that_are_due_next)
 	many[100].starts = 0;
 	control(c, "StepClock", "{\"dur_ns\":49000000}");
 	pass(c, MS);
-	assert_int_equal(n_fired, 2 + MANY - 1); /* all but the one that is gone, each once for all it missed */
+	assert_int_equal(n_fired, 2 + MANY - 1); /* all but the destroyed one, each once for all that it missed */
 	destroy_many();
 	finish(c);
 }
@@ -343,7 +343,7 @@ static void *destroy_it(void *arg)
 	return NULL;
 }
 
-/* Its callback: another thread destroys it, and waits for us. */
+/* The timer's callback: another thread destroys the timer, and waits for this callback. */
 static void on_doomed(void *user, const struct sim_timer_event *e)
 {
 	struct doomed *d = user;

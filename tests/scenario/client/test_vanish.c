@@ -92,7 +92,7 @@ static void toggle_simd(struct walk *k)
 			w.life++;
 			k->roudi = true;
 		}
-		bridge_down(k); /* of the old one: it would have to attach again */
+		bridge_down(k); /* a bridge of the old simd: it would have to attach again */
 		world_start_simd(&w);
 	}
 	k->simd = !k->simd;
@@ -184,7 +184,9 @@ static void settle(struct walk *k)
 	}
 }
 
-/* A whole window, with the token, on a channel without a connected bridge: nothing was lost. */
+/*
+ * Publishes a whole window, with the token, on a channel without a connected bridge: possible only if nothing was lost.
+ */
 static void check(struct walk *k)
 {
 	struct outcome done = { 0 };
@@ -233,7 +235,7 @@ static unsigned walk(uint64_t seed)
 	return accepted;
 }
 
-TEST(random_walks_leave_nothing)
+TEST(peers_that_vanish_at_random_leave_nothing)
 {
 	unsigned accepted = 0;
 
@@ -243,5 +245,5 @@ TEST(random_walks_leave_nothing)
 	}
 	for (uint64_t seed = 1; seed <= WALKS; seed++)
 		accepted += walk(seed);
-	assert_true(accepted > WALKS * STEPS / 20); /* else the walks went nowhere */
+	assert_true(accepted > WALKS * STEPS / 20); /* otherwise the walks tested nothing */
 }

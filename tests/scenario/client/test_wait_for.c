@@ -46,7 +46,7 @@ static void engine_end(struct engine *e)
 	sim_disconnect(e->c);
 }
 
-/* "a, log" */
+/* Returns the missing names, for example "a, log". */
 static const char *missing(struct sim_client *c)
 {
 	static char text[256];
@@ -141,7 +141,7 @@ TEST(a_new_simd_learns_again_which_clients_are_ready)
 	assert_string_equal(missing(b), "a, log");
 	world_kill_simd(&w);
 	AWAIT(sim_client_state(b) == SIM_CLIENT_RECONNECTING);
-	assert_int_equal(sim_client_ready(b), 0); /* it will be told */
+	assert_int_equal(sim_client_ready(b), 0); /* simd gets it after the reconnect */
 	world_start_simd(&w);
 	world_until(&w, b, SIM_CLIENT_CONNECTED);
 	assert_string_equal(missing(b), "a, log");

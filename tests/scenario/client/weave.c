@@ -39,7 +39,7 @@ static struct {
 	const struct weave_plan *plan;
 	struct weave_result result;
 	struct side side[2];
-	unsigned at, left; /* of the plan */
+	unsigned at, left; /* the plan's current run, and places left in it */
 	sem_t end;
 } wv;
 
@@ -130,7 +130,7 @@ static void next_run(void)
 	wv.at++;
 }
 
-/* True: the other side has run. */
+/* Returns true if the other side has run. */
 static bool step(void)
 {
 	bool switched = false;

@@ -36,7 +36,7 @@ struct weave_side {
 struct weave_result {
 	bool lost_wake; /* a side slept on a word and no side was left to wake it */
 	unsigned steps[2];
-	unsigned switches; /* of the plan that took place */
+	unsigned switches; /* switches of the plan that took place */
 };
 
 /* The same page, as each side maps it. page: 0 or 1. */
@@ -46,9 +46,9 @@ struct weave_result weave_run(const struct weave_side side[2], const struct weav
 /* ---- inside a side ---- */
 
 void weave_point(void); /* a place to switch, where there is no atomic operation */
-/* Nothing to do: let the other go on. False: it has ended, or sleeps too. */
+/* Nothing to do: lets the other side continue. Returns false if it has ended, or sleeps too. */
 bool weave_idle(void);
-/* Do fn(a, b) as a store: at once, or when the buffer is written out. */
+/* Does fn(a, b) as a store: at once, or when the buffer is written out. */
 void weave_defer(void (*fn)(void *a, void *b), void *a, void *b);
 
 /* ---- what the macros below become ---- */

@@ -367,7 +367,7 @@ void bridge_connected(struct world *w, struct bridge_peer *b)
 		world_run(w, MS);
 }
 
-/* Lock-step: each names the one before it. */
+/* In lock-step each ticket names the one before it. */
 static void note_tickets(struct bridge_peer *b, unsigned n)
 {
 	for (unsigned i = 0; b->p.tickets && i < n; i++) {
@@ -418,7 +418,7 @@ void bridge_answer(struct bridge_peer *b, int result)
 		if (b->p.deliveries[i].message.body) /* else it is answered */
 			r[n++] = (struct sim_lane_result){ .id = b->p.deliveries[i].id, .result = result };
 	err = n ? sim_lane_done(b->lane, r, n) : 0;
-	if (err < 0 && err != -EPIPE) /* that: simd was killed meanwhile, the next receive says so */
+	if (err < 0 && err != -EPIPE) /* EPIPE: simd was killed meanwhile, which the next receive reports */
 		fail_msg("%s", sim_why());
 }
 

@@ -24,7 +24,7 @@
 #define S  INT64_C(1000000000)
 
 struct world {
-	struct exec *x, *dx; /* dx: of dispatch, with threads; else the same */
+	struct exec *x, *dx; /* dx: executor of dispatch if it has a thread of its own; otherwise the same as x */
 	struct pool *pool;   /* with threads */
 	struct ipc_mem_bus *bus;
 	struct conf *conf;
@@ -79,12 +79,15 @@ void world_destroy(struct world *w); /* checks that nothing was leaked */
 void world_run(struct world *w, int64_t dur_ns); /* virtual time */
 void world_kill_simd(struct world *w);
 void world_start_simd(struct world *w);
-/* Frees what dead simds held, as a new one does when their bridges have let go. */
+/* Frees what dead simds held, as a new simd does once their bridges have released it. */
 void world_bury(struct world *w);
 void world_kill_roudi(struct world *w);
 void world_leave_roudi(struct world *w); /* simd takes it for dead, though it lives */
 void world_start_roudi(struct world *w);
-/* The same in virtual time, while simd's allocation of that number, and all after it, fail: negative when it is of no use then. */
+/*
+ * The same in virtual time, while simd's allocation of that number and all after it fail. Negative: the generation is
+ * not usable.
+ */
 int world_try_roudi(struct world *w, int64_t fail_after);
 
 struct sim_client *world_client(struct world *w, const char *name, unsigned flags);
@@ -95,7 +98,7 @@ void world_until(struct world *w, struct sim_client *c, enum sim_client_state st
 void bridge_start(struct world *w, struct bridge_peer *b);
 void bridge_start_as(struct world *w, struct bridge_peer *b, const char *name);
 void bridge_connected(struct world *w, struct bridge_peer *b);
-/* Next deliveries within dur_ns: how many. */
+/* Receives the next deliveries within timeout_ms; returns their number. */
 unsigned bridge_next(struct bridge_peer *b, int timeout_ms);
 void bridge_answer(struct bridge_peer *b, int result); /* all of the last packet */
 void bridge_end(struct bridge_peer *b);

@@ -191,7 +191,7 @@ TEST_WITH(a_reader_in_another_process_receives_each_message, setup, teardown)
 	program_end(&b);
 }
 
-/* One more message; whether one has gone by no slot since `before`. */
+/* Writes one more message. Returns whether a message was delivered without a slot since `before`. */
 static bool goes_inside(struct sim_node_writer *wr, struct count *k, int *i, uint64_t before)
 {
 	struct sim_node_writer_stats st;
@@ -225,7 +225,8 @@ TEST_WITH(delivery_switches_with_subscribers_in_other_processes, setup, teardown
 		before = st.intra;
 		for (int end = i + 16; i < end;)
 			send(wr, ++i);
-		AWAIT(goes_inside(wr, &k, &i, before)); /* once all has come back, which its reader does not see */
+		/* once the writer delivers inside the process again, which its reader does not see */
+		AWAIT(goes_inside(wr, &k, &i, before));
 		sim_node_writer_stats(wr, &st);
 		assert_int_equal(sim_subscribe(other, "x", &sim_Int32_type, NULL, &s), 0);
 		before = st.intra;
@@ -359,7 +360,7 @@ TEST_WITH(a_component_runs_on_a_worker, setup, teardown)
 	assert_int_equal(sim_component_create(b.h, &adder_class, &o, &c), 0);
 	assert_int_equal(sim_host_start(b.h), 0);
 	send(right, 5);
-	do { /* the two channels are two ways: until the partner is there its driver's messages are dropped */
+	do { /* the two channels are independent: messages of the driving input are dropped until its partner has one */
 		send(left, 0);
 		sim_component_stats(c, &st);
 	} while (st.proc == 0);
@@ -449,7 +450,7 @@ TEST_WITH(a_host_runs_the_maximum_number_of_components, setup, teardown)
  * The name that a conf file of Cyber's scheduler uses: the node and the channel as configured, without the rig's
  * prefix.
  */
-TEST_WITH(a_reader_s_task_is_called_as_in_cyber, setup, teardown)
+TEST_WITH(the_task_of_a_reader_is_named_as_in_cyber, setup, teardown)
 {
 	struct program a = program_new("a");
 	struct count k = { 0 };
@@ -563,7 +564,7 @@ static void leave(void *user, const struct sim_message *m)
 	atomic_fetch_add(&x->n, value(m) == 1 ? 1 : 100);
 }
 
-/* On a worker; the thread that receives ends with it. */
+/* The callback runs on a worker; the receiving thread ends with its reader. */
 TEST_WITH(a_callback_may_destroy_its_own_reader, setup, teardown)
 {
 	struct sim_node_reader_options o = { .size = sizeof(o), .pending = 64 };

@@ -219,7 +219,9 @@ static void expect_ticks(char *text, size_t *n, long long *due_ms, long long unt
 		*n += (size_t)snprintf(text + *n, sizeof(notes.text) - *n, "%lld tick %lld\n", now_ms, *due_ms * 10);
 }
 
-/* A timer that is due before the messages of a turn comes before them, one that is due with them behind. */
+/*
+ * A timer that is due before the messages of a turn fires before them; one that is due at their time fires after them.
+ */
 static void expect_notes(void)
 {
 	char text[sizeof(notes.text)];
@@ -275,7 +277,7 @@ TEST(a_wall_clock_that_runs_is_refused)
 	teardown(NULL);
 }
 
-/* No turn would ever come again: its run ends with a sentence. */
+/* No turn would ever come again: the run ends with the reason. */
 TEST(selecting_a_wall_clock_during_a_run_ends_it)
 {
 	struct sim_client *driver;

@@ -55,7 +55,7 @@ static const struct sim_Param *get(const char *name)
 	return &sim_GetParamResponse_from(body, size)->param;
 }
 
-/* NULL: it is set; else the sentence. */
+/* Sets a parameter. Returns NULL if it was accepted, otherwise the reason. */
 static const char *set(const char *name, struct sim_param_value v)
 {
 	static uint8_t q[2 * SIM_PARAM_TEXT_MAX] __attribute__((aligned(8)));
@@ -137,7 +137,7 @@ TEST_WITH(other_programs_set_and_read_parameters, setup, teardown)
 	assert_int_equal(get("ring")->type, SIM_PARAM_NOT_SET);
 }
 
-TEST_WITH(two_nodes_of_a_name_are_refused, setup, teardown)
+TEST_WITH(a_second_node_of_the_same_name_is_refused, setup, teardown)
 {
 	struct sim_params *q = NULL;
 
@@ -146,7 +146,7 @@ TEST_WITH(two_nodes_of_a_name_are_refused, setup, teardown)
 	assert_null(q);
 	assert_int_equal(sim_params_create(other, "lidar2", &q), 0);
 	sim_params_destroy(q);
-	assert_int_equal(sim_params_create(other, "lidar2", &q), 0); /* all of it was withdrawn */
+	assert_int_equal(sim_params_create(other, "lidar2", &q), 0); /* the name is free again */
 	sim_params_destroy(q);
 }
 
@@ -180,7 +180,7 @@ TEST_WITH(a_list_has_the_type_and_bounds_of_each_parameter, setup, teardown)
 	assert_int_equal(total, 2);
 }
 
-/* All of them, of the texts that take most on their way: each answer holds, and brings some. */
+/* Parameters with the longest texts: each answer fits, and lists some of them. */
 TEST_WITH(the_longest_parameters_are_listed, setup, teardown)
 {
 	static char text[SIM_PARAM_TEXT_MAX + 1], description[SIM_PARAM_DESCRIPTION_MAX + 1];

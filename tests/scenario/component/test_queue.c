@@ -23,7 +23,7 @@ static _Atomic int32_t got[256];
 static _Atomic unsigned n_got;
 static _Atomic bool gate;
 
-/* A program with a writer whose readers have each message when the call returns. */
+/* A program with a writer; its readers have each message when the call returns. */
 static int setup(void **state)
 {
 	struct sim_host_options o = { .size = sizeof(o) };
@@ -73,7 +73,10 @@ static void take_time(int32_t v)
 	AWAIT(atomic_load(&gate));
 }
 
-/* From now on it waits in v's call. */
+/*
+ * Sends v, and waits until the reader's callback is called for it. From then on the callback blocks until the gate
+ * opens.
+ */
 static void shut(int32_t v)
 {
 	unsigned before = atomic_load(&n_got);
@@ -170,7 +173,7 @@ TEST_WITH(a_slow_component_continues_with_the_newest_tuple, setup, teardown)
 	assert_int_equal(sim_node_writer_create(n, "y", &sim_Int32_type, &wo, &y), 0);
 	assert_int_equal(sim_component_create(h, &slow_class, &o, &c), 0);
 	assert_int_equal(sim_host_start(h), 0);
-	send(wr, 1); /* for want of a partner it is lost */
+	send(wr, 1); /* lost: the other input has no message yet */
 	send(y, 7);
 	shut(2);
 	for (int i = 3; i <= 6; i++)
@@ -253,7 +256,7 @@ TEST_WITH(a_host_receives_a_channel_once_for_all_its_readers, setup, teardown)
 
 struct ticks {
 	int64_t period_ms;
-	_Atomic uint64_t calls, periods; /* periods: those that a call stands for, too */
+	_Atomic uint64_t calls, periods; /* periods: including those that one call stands for */
 	_Atomic int64_t due_ms;
 	struct sim_node_timer *t;
 };
@@ -274,7 +277,10 @@ static void timer_new(struct ticks *k, int64_t period_ms, bool one_shot)
 		fail_msg("%s", sim_why());
 }
 
-/* Nothing of wall time: they fire when the driver has moved simulated time there, and each period counts once. */
+/*
+ * Wall time does not matter: timers fire when the driver has moved simulated time to their due time, and each period
+ * counts once.
+ */
 TEST_WITH(timers_follow_the_driver, setup, teardown)
 {
 	static struct ticks k[1000], once;
@@ -304,7 +310,7 @@ TEST_WITH(timers_follow_the_driver, setup, teardown)
 		sim_node_timer_destroy(k[i].t);
 	}
 	assert_int_equal(once.calls, 1);
-	assert_int_equal(sim_host_advance(h, 0), -EINVAL); /* that is for hosts without simd */
+	assert_int_equal(sim_host_advance(h, 0), -EINVAL); /* only for hosts without simd */
 	sim_node_timer_destroy(once.t);
 	sim_driver_release(d);
 	sim_disconnect(driver);

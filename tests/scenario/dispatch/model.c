@@ -191,7 +191,7 @@ static unsigned n_backlog(struct model *m)
 	return n;
 }
 
-/* Round by round: what one channel lets go of may be what others have waited for. */
+/* Round by round: what one channel releases may be what others wait for. */
 void model_flow(struct model *m)
 {
 	unsigned before;
@@ -204,7 +204,7 @@ void model_flow(struct model *m)
 	} while (n_backlog(m) < before);
 }
 
-/* All that were lost on the channel are missed. */
+/* Reports all lost messages of the channel as missing. */
 void model_miss(struct model *m, uint32_t channel)
 {
 	for (unsigned i = 0; i < m->n; i++) {
@@ -354,7 +354,7 @@ static int64_t part_until(struct model *m, unsigned bridge, const struct msg *g)
 	return find_held(m, bridge, g) ? out_until(m, bridge, g) : INT64_MAX;
 }
 
-/* When something is due of this bridge. */
+/* When something is due for this bridge. */
 int64_t model_due(struct model *m, unsigned bridge)
 {
 	const struct mbridge *b = &m->b[bridge];

@@ -50,14 +50,14 @@ struct model {
 	unsigned n;
 	bool paused, freewheel;
 	int64_t house_mono_ns;            /* when dispatch looks for lost ones next */
-	uint64_t seen[CLIENTS][CHANNELS]; /* by dispatch, or missed: newest sequence */
+	uint64_t seen[CLIENTS][CHANNELS]; /* newest sequence number that dispatch has seen, or reported missing */
 	struct mbridge b[BRIDGES];
 	unsigned accepted, completed[SIM_REASON_COUNT];
 };
 
 /* ---- its predictions ---- */
 
-bool model_is_open(const struct msg *g, unsigned bridge); /* it has not answered */
+bool model_is_open(const struct msg *g, unsigned bridge); /* whether the bridge has not answered */
 bool model_unfinished(const struct msg *g);
 unsigned model_in_flight(struct model *m, uint32_t channel);
 unsigned model_open_at(struct model *m, uint32_t channel, unsigned bridge);
@@ -75,16 +75,16 @@ void model_lost(struct model *m, int client, const struct test_pub *p, uint32_t 
 void model_miss(struct model *m, uint32_t channel);
 /* Lost ones of dead clients are forgotten, where nothing else of their publisher is left. */
 void model_sweep(struct model *m);
-/* The part of this bridge is over. */
+/* Ends the part of this bridge. */
 void model_settle(struct msg *g, unsigned bridge, enum part end, enum sim_reason reason);
-/* What waits for it in simd. */
+/* Fails the messages that wait for the bridge in simd. */
 void model_fail_queued(struct model *m, unsigned bridge, enum sim_reason reason);
 void model_backlogs_end(struct model *m, enum sim_reason reason);
 void model_away(struct model *m, unsigned bridge);
 void model_back(struct model *m, unsigned bridge);
 void model_broken(struct model *m, unsigned bridge);
 void model_bridge_dies(struct model *m, unsigned bridge);
-/* The time has come to model_due(). */
+/* Time has reached model_due(). */
 void model_expire(struct model *m, unsigned bridge);
 /* After any of these: waiting messages go on. */
 void model_flow(struct model *m);

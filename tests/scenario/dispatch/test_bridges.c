@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bridges: isolation, deadlines, deaths, lies. */
+/* Bridges: isolation, deadlines, deaths, violations of the protocol. */
 #include "scenario/dispatch/bridges.h"
 
 #include <errno.h>
@@ -98,7 +98,7 @@ TEST(equal_bridges_share_the_window)
 	world_destroy(&w);
 }
 
-TEST(a_full_queue_is_busy)
+TEST(messages_for_a_full_bridge_queue_complete_as_busy)
 {
 	make(64, false, 1, 5, 0);
 	publish(7);
@@ -115,7 +115,7 @@ TEST(a_full_queue_is_busy)
 
 /* ---- deadlines ---- */
 
-TEST(slot_and_token_stay_past_the_deadline)
+TEST(slot_and_token_stay_in_use_past_the_deadline)
 {
 	make(4, false, 1, 0, 0);
 	assert_int_equal(client_try(c, p, 9), 0);
@@ -149,7 +149,7 @@ TEST(a_late_slot_comes_back_when_its_bridge_ends)
 	assert_int_equal(w.n_stuck, 0);
 	world_run(&w, 3 * S);
 	assert_in_range(w.n_stuck, 2, 4); /* about once a second */
-	bridge_closes(a);                 /* a closed socket proves nothing */
+	bridge_closes(a);                 /* a closed socket does not prove that the process has ended */
 	world_run(&w, 100 * MS);
 	assert_int_equal(w.n_broken, 1);
 	assert_int_equal(w.status[0], SIM_BRIDGE_UNEXPECTEDLY_DISCONNECTED);
@@ -291,7 +291,7 @@ TEST(the_connection_string_is_kept)
 	world_destroy(&w);
 }
 
-/* ---- lies ---- */
+/* ---- bridges that break the protocol ---- */
 
 static uint64_t violations(uint32_t bridge)
 {
@@ -350,7 +350,7 @@ TEST(answering_for_another_bridge_is_detected)
 struct bad_packet {
 	struct lane_head head;
 	unsigned char body[96];
-	size_t len; /* 0: as the head says */
+	size_t len; /* 0: as in the head */
 };
 
 static const struct bad_packet bad_packets[] = {

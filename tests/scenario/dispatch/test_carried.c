@@ -178,7 +178,7 @@ TEST(another_process_of_the_bridge_is_asked_again)
 {
 	make(2, false);
 	says(a, -EINVAL, "never", "");
-	assert_int_equal(w.n_forgot, 2); /* of each when it attached */
+	assert_int_equal(w.n_forgot, 2); /* one for each bridge, when it attached */
 	bridge_dies(a);
 	world_settle(&w);
 	completes_true(1);
@@ -219,9 +219,9 @@ TEST(malformed_channel_reports_are_contained)
 	} bad[] = { { WIRE_CHANNELS_MAX, 1, 0 }, { 0, 2, 0 }, { 0, 1, 1 } };
 
 	make(1, false);
-	says(a, -EINVAL, "a\nb\xff", ""); /* shown to people */
+	says(a, -EINVAL, "a\nb\xff", ""); /* printed for people, and so escaped */
 	assert_string_equal(w.carries_name, "a\\nb\\xff");
-	bridge_says(a, 0, 7, 0, "/nobody", "no/Type"); /* may have gone meanwhile */
+	bridge_says(a, 0, 7, 0, "/nobody", "no/Type"); /* the channel may have been deleted meanwhile */
 	world_settle(&w);
 	assert_int_equal(w.n_carries, 1);
 	for (unsigned i = 0; i < 3; i++) {
@@ -242,8 +242,8 @@ TEST(malformed_channel_reports_are_contained)
 	world_destroy(&w);
 }
 
-/* One that changes its mind without end does not flood main; what holds in the end is reported. */
-TEST(a_flood_is_contained)
+/* A bridge that changes its answer without end does not flood the main thread; the last answer is reported. */
+TEST(a_flood_of_channel_reports_is_contained)
 {
 	unsigned before;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clients that lie, that do not read, that die; and the data plane that dies under all of them. */
+/* Clients that send false data, do not read, or die; and the data plane that dies under all of them. */
 #include "scenario/dispatch/two_clients.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* ---- lies ---- */
+/* ---- false data ---- */
 
 typedef void (*lie_fn)(struct sim_slot *s);
 
@@ -13,7 +13,7 @@ static void lie_body(struct sim_slot *s)
 {
 	s->body_size = 4097;
 }
-/* Its publisher may send as much, but this slot is smaller: a reader would read the neighbours. */
+/* The publisher may send so many bytes, but this slot is smaller: a reader would read into the next slot. */
 static void lie_slot(struct sim_slot *s)
 {
 	s->body_size = 4096;
@@ -124,7 +124,8 @@ TEST(claims_far_ahead_are_freed_and_counted)
 	make(4);
 	pass_one(c, p);
 	atomic_store(&w.page->channel[p->channel].cell[2], wire_claim(p->id, 1 << 24));
-	atomic_store(&w.page->channel[p->channel].cell[3], wire_claim(p->id, 100)); /* it may come */
+	/* a claim that its publisher can reach soon stays */
+	atomic_store(&w.page->channel[p->channel].cell[3], wire_claim(p->id, 100));
 	atomic_store(&w.page->token[9], wire_claim(p->id, 1 << 16));
 	world_run(&w, 1100 * MS);
 	assert_int_equal(w.page->channel[p->channel].cell[2], 0);
@@ -136,7 +137,9 @@ TEST(claims_far_ahead_are_freed_and_counted)
 	world_destroy(&w);
 }
 
-/* Its client was killed before it was answered, or dispatch is yet to hear of it: no lie. */
+/*
+ * The client was killed before the probe was answered, or dispatch does not know the publisher yet: the probe is valid.
+ */
 TEST(a_probe_of_an_unknown_publisher_is_not_counted_as_invalid)
 {
 	struct sim_slot *s;
@@ -169,7 +172,7 @@ TEST(slots_of_unknown_publishers_are_released)
 		nobodys_lies[i](s);
 		client_publish(c, p, s);
 		world_settle(&w);
-		client_expect(c, p, 1, SIM_REASON_MISSING); /* published, by its own word */
+		client_expect(c, p, 1, SIM_REASON_MISSING); /* published, according to its claim */
 		assert_int_equal(client_read(d), 0);
 		assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots);
 		world_stats(&w);
@@ -251,7 +254,7 @@ TEST(a_flood_harms_only_its_sender)
 }
 
 /* The time of publishing is only used for statistics; whatever its value, the message is delivered. */
-TEST(any_time_of_publishing_is_counted)
+TEST(a_message_with_any_publish_time_is_delivered)
 {
 	static const int64_t times[] = { INT64_MIN, -1000000 * S, 1000000 * S, INT64_MAX };
 
@@ -291,7 +294,7 @@ TEST(a_publisher_on_the_wrong_channel_is_refused)
 	world_destroy(&w);
 }
 
-/* The page is everybody's to write: simd must survive any value, and free no cell twice. */
+/* Every client may write the page: simd must survive any value, and free no cell twice. */
 TEST(an_overwritten_page_harms_no_process)
 {
 	make(4);
@@ -332,7 +335,7 @@ TEST(completions_wait_for_a_reader)
 	}
 	assert_true(accepted < tries); /* credits ran out: the backlog is bounded */
 	assert_in_range(dispatch_outstanding(w.d), 1, 64 + LANE_BATCH);
-	assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots); /* slots do not wait with it */
+	assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots); /* slots are freed without waiting for the reader */
 	for (int i = 0; i < 100; i++) {
 		client_read(c);
 		world_settle(&w);
@@ -460,14 +463,14 @@ static void prove(struct test_client *who, struct test_pub *pub)
 	assert_int_equal(client_count(who, pub, 0), before + 1);
 }
 
-TEST(restart_answers_queued_and_finishes_the_rest)
+TEST(a_restart_answers_queued_messages_and_finishes_the_rest)
 {
 	make(64);
 	for (unsigned i = 0; i < 20; i++)
 		assert_int_equal(client_try(c, p, i == 0 ? 2 : NO_TOKEN), 0);
 	world_settle(&w);
 	assert_int_equal(bridge_read(b), 8);
-	client_claim_credit(c, p); /* about to publish into the dead life */
+	client_claim_credit(c, p); /* about to publish into the dead generation */
 	world_roudi_dies(&w);
 	assert_int_equal(client_read(c), 12);
 	client_expect(c, p, 20, SIM_REASON_RESTART);

@@ -52,7 +52,7 @@ static void called(void *arg)
 	(void)arg;
 }
 
-/* simd dies more gently than the others. */
+/* Shuts simd down, as the only one that is not killed. */
 static void shut(struct scene *s)
 {
 	s->shut = true;
@@ -92,7 +92,7 @@ static void vanish(struct scene *s, enum victim v)
 	}
 }
 
-/* Every third, and the last one, in a scene with losses. */
+/* Publishes the next message; in a scene with losses, every third one is lost, and the last one. */
 static int try(const struct scene *s, unsigned i)
 {
 	unsigned n = s->published[i];

@@ -63,7 +63,7 @@ static void settle(void)
 	client_read(d);
 }
 
-/* Completions of messages; a probe's tell nothing but that simd hears the publisher. */
+/* Counts the completions of messages; a probe's completion only says that simd hears the publisher. */
 static unsigned n_done(const struct test_client *who)
 {
 	unsigned n = 0;
@@ -84,7 +84,7 @@ static unsigned once(struct test_client *who, const struct test_pub *pub, uint64
 	return SIM_REASON_COUNT;
 }
 
-/* Nothing is claimed, and all go on. */
+/* Expects that nothing is claimed, and that all clients can continue. */
 static void all_is_back(void)
 {
 	assert_int_equal(world_credits_claimed(&w, 0), 0);
@@ -102,7 +102,7 @@ static void all_is_back(void)
 	world_destroy(&w);
 }
 
-/* ---- one field, while messages of both lie before and behind it ---- */
+/* ---- one field, while messages of both clients lie before and behind it ---- */
 
 struct forgery {
 	const char *what;
@@ -141,7 +141,7 @@ FORGERY(no_token, s->token_cell = 0)
 FORGERY(other_token, s->token_cell = 10)
 FORGERY(local_free, s->flags = 0; s->credit_cell = 0)
 FORGERY(local_next, s->flags = 0; s->sequence++; s->credit_cell++)
-FORGERY(next_whole, s->sequence++; s->credit_cell += 2; s->token_cell = 0) /* as p's next one says */
+FORGERY(next_whole, s->sequence++; s->credit_cell += 2; s->token_cell = 0) /* like p's next message */
 FORGERY(other_next, s->publisher_id = q->id; s->sequence = 2; s->credit_cell++; s->token_cell = 0)
 FORGERY(all, memset(s, 0xff, sizeof(*s)))
 
@@ -177,8 +177,8 @@ TEST(one_forged_field_costs_only_its_own_message)
 			assert_true(once(c, p, 2) == SIM_REASON_INVALID || once(c, p, 2) == SIM_REASON_MISSING);
 		once(c, p, 2);
 		/*
-		 * a slot with all fields of another message is taken for it: the real one is too late, but is not
-		 * answered twice
+		 * A slot with all fields of another message is taken for that message: the real one then comes too
+		 * late, but is not answered twice.
 		 */
 		assert_int_equal(once(c, p, 3), SIM_REASON_NONE);
 		assert_int_equal(once(d, q, 1), SIM_REASON_NONE);
@@ -191,7 +191,7 @@ TEST(one_forged_field_costs_only_its_own_message)
 	}
 }
 
-/* Nothing is skipped until a number that never comes, and nothing waited for. */
+/* Dispatch skips no message up to the forged number, and does not wait for it. */
 TEST(a_forged_high_sequence_delays_and_skips_no_message)
 {
 	make(6);
@@ -227,7 +227,7 @@ TEST(an_unpublished_message_does_not_complete)
 	all_is_back();
 }
 
-/* Any client may write the cells, too: a message without its claim, and a claim without its message. */
+/* Any client may write the cells: a message without its claim, and a claim without its message. */
 TEST(a_message_that_lost_its_claim_completes)
 {
 	make(8);

@@ -8,7 +8,7 @@
 
 /* ---- order ---- */
 
-/* Of a channel: what the bridge has is on one lane, which takes it in turn, and newer than all it has had. */
+/* Order of a channel: all that the bridge has is on one lane at a time, and newer than all that it had before. */
 struct in_order {
 	uint32_t channel;
 	uint64_t newest;
@@ -36,7 +36,7 @@ static unsigned bits(unsigned of)
 	return (unsigned)__builtin_popcount(of);
 }
 
-/* Ordered ones with so many messages a round; each takes 20 ms. */
+/* Publishes each[i] messages a round on ordered channel i; each message takes 20 ms. */
 static void work_in_order(struct in_order *o, unsigned channels, const unsigned *each, unsigned rounds)
 {
 	struct test_pub *pubs[WORLD_CHANNELS] = { p };
@@ -98,7 +98,7 @@ TEST(ordered_channels_share_the_lanes)
 	world_destroy(&w);
 }
 
-/* A lane that is fast is never without something of each channel: they move nevertheless. */
+/* A fast lane always has messages of each channel; the channels move nevertheless. */
 TEST(a_channel_moves_to_a_lane_without_work)
 {
 	struct test_pub *other;
@@ -131,7 +131,10 @@ TEST(a_channel_moves_to_a_lane_without_work)
 	world_destroy(&w);
 }
 
-/* A bridge that answers late may have published long before, and drop the old for the new: it gets the new. */
+/*
+ * A bridge that answers late may have published long before, and replace old messages by new ones: it gets the new
+ * ones.
+ */
 TEST(messages_that_have_no_other_lane_are_not_held_back)
 {
 	for (int ordered = 0; ordered < 2; ordered++) {
@@ -322,14 +325,14 @@ TEST(an_extra_lane_closes_when_another_bridge_attaches)
 	world_bridge(&w, 1, 0);
 	b = bridge_attach(&w, 1);
 	assert_int_equal(atomic_load(&w.lanes), 4);
-	work_under_backlog(60); /* it never comes to rest */
+	work_under_backlog(60); /* the world never settles */
 	world_stats(&w);
 	assert_int_equal(w.bridge_stats[0].lanes + w.bridge_stats[1].lanes, 3);
 	assert_int_equal(atomic_load(&w.lanes), 3);
 	world_destroy(&w);
 }
 
-/* Two of them open and close each time, and leave nothing in simd: a bridge that does not close them neither. */
+/* Two lanes open and close each time and leave nothing in simd, even if the bridge does not close them. */
 TEST(lanes_opened_and_closed_leave_nothing)
 {
 	struct mem_stats before, now;
@@ -406,7 +409,7 @@ TEST(a_lost_lane_holds_only_its_own_messages)
 	assert_int_equal(w.n_broken, 0);
 	for (unsigned i = 0; i < a->n_held; i++)
 		if (a->held[i].lane == 1)
-			a->held[i].lane = 0; /* another thread answers for it: no one minds */
+			a->held[i].lane = 0; /* any thread of the bridge may answer */
 	while (bridge_read(a) + a->n_held)
 		bridge_answer_all(a, 0, 100), world_settle(&w);
 	client_read(c);

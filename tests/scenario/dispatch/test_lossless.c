@@ -34,7 +34,7 @@ static unsigned waited(uint32_t channel)
 	return atomic_load(&w.layout->info[channel].waited);
 }
 
-/* As many as there are credits for. */
+/* Publishes as long as there are credits; returns the number of messages. */
 static unsigned publish_all(void)
 {
 	unsigned n = 0;
@@ -52,7 +52,7 @@ static void publish(unsigned n)
 	world_settle(&w);
 }
 
-/* Until it has two, between which what there is is divided. */
+/* Loads bridge a until it has two lanes, which share the messages. */
 static void make_two_lanes(uint64_t seed)
 {
 	world_create(&w, seed, 2);
@@ -81,7 +81,7 @@ static void serve(struct test_bridge *br)
 	}
 }
 
-/* Until nothing is left; b is the faster one. */
+/* Serves both bridges until no delivery is left; b is the faster one. */
 static void serve_all(void)
 {
 	while (bridge_read(a) + bridge_read(b) + a->n_held + b->n_held) {
@@ -139,7 +139,7 @@ static unsigned run_free(bool freewheel)
 TEST(a_free_running_engine_loses_nothing)
 {
 	assert_int_equal(run_free(true), 0);
-	assert_true(run_free(false) > 0); /* that is what a paced one would have lost */
+	assert_true(run_free(false) > 0); /* a paced engine would have lost these */
 }
 
 TEST(a_lossless_bridge_holds_at_most_half_the_window)
@@ -197,7 +197,7 @@ TEST(a_plug_in_may_declare_itself_lossless)
 	world_destroy(&w);
 }
 
-/* The engine stops while much is still to be delivered: that was accepted, so it is. */
+/* The engine stops while much is still to be delivered: what was accepted is delivered. */
 TEST(messages_accepted_in_a_free_run_are_delivered)
 {
 	make(16, DISPATCH_LOSSLESS_AUTO, DISPATCH_LOSSLESS_AUTO);
@@ -291,11 +291,11 @@ TEST(a_backlog_survives_a_pause_and_does_not_block_connection_probes)
 	world_settle(&w);
 	assert_int_equal(world_credits_claimed(&w, 0), 7);
 	serve_both();
-	assert_int_equal(count_reason(SIM_REASON_NONE), 8); /* the probe's is one */
+	assert_int_equal(count_reason(SIM_REASON_NONE), 8); /* one of them is the probe's */
 	world_destroy(&w);
 }
 
-/* ---- it does not answer ---- */
+/* ---- a bridge that does not answer ---- */
 
 TEST(a_silent_lossless_bridge_is_stalled_and_the_others_continue)
 {
@@ -323,7 +323,7 @@ TEST(a_silent_lossless_bridge_is_stalled_and_the_others_continue)
 	}
 	world_stats(&w);
 	assert_int_equal(w.bridge_stats[1].sent, 164);
-	bridge_answer(a, 0, 0); /* there it is again: all others of what it has too, in time */
+	bridge_answer(a, 0, 0); /* the bridge answers again: all its other messages, too, in time */
 	world_settle(&w);
 	assert_int_equal(waited(0), 1);
 	serve(a);
@@ -409,7 +409,7 @@ TEST(unread_completions_do_not_count_as_a_waiting_bridge)
 	world_destroy(&w);
 }
 
-/* ---- it is started again ---- */
+/* ---- a bridge that is restarted ---- */
 
 TEST(publishers_wait_for_a_restarting_bridge)
 {
@@ -522,7 +522,7 @@ TEST(a_bridge_that_shut_down_is_waited_for_up_to_the_deadline)
 	make(8, DISPATCH_LOSSLESS_YES, DISPATCH_LOSSLESS_NO);
 	publish(1);
 	serve(a);
-	bridge_status(a, SIM_BRIDGE_DISCONNECTING); /* in good order, and it says so */
+	bridge_status(a, SIM_BRIDGE_DISCONNECTING); /* it ends in good order, and reports that */
 	bridge_status(a, SIM_BRIDGE_DISCONNECTED);
 	world_settle(&w);
 	bridge_dies(a);
@@ -641,7 +641,10 @@ TEST(messages_of_a_step_go_out_in_one_order)
 		world_settle(&w);
 		while (bridge_read(a) + a->n_held) {
 			for (unsigned i = 0; i < a->n_held; i++) {
-				/* world.c: the stamp falls with the sequence; of one stamp, the channel's name decides */
+				/*
+				 * world.c gives later messages earlier stamps; at equal stamps the channel's name
+				 * decides the order
+				 */
 				uint64_t at = 2 * (16 - a->held[i].sequence) + a->held[i].channel + 1;
 
 				if (at <= last)
@@ -660,7 +663,7 @@ TEST(messages_of_a_step_go_out_in_one_order)
 }
 
 /* Messages published after the last step do not overtake it. */
-TEST(nothing_overtakes_a_step)
+TEST(later_messages_do_not_overtake_a_step)
 {
 	struct test_pub *q;
 	uint64_t last = 0;

@@ -104,7 +104,7 @@ TEST(a_message_published_before_a_pause_and_taken_in_it_is_handled)
 {
 	struct simple s = simple_world(4);
 
-	/* published by then, taken later: it goes out */
+	/* published before the pause and taken in it: it is sent */
 	assert_int_equal(client_try(s.c, s.p, 2), 0);
 	world_pause(&w, true);
 	world_settle(&w);
@@ -112,7 +112,7 @@ TEST(a_message_published_before_a_pause_and_taken_in_it_is_handled)
 	bridge_answer(s.b, 0, 0);
 	world_settle(&w);
 	client_expect(s.c, s.p, 1, SIM_REASON_NONE);
-	/* published since, by a client that did not read the page in time */
+	/* published in the pause, by a client that did not read the page in time */
 	assert_int_equal(client_try(s.c, s.p, 2), -ECANCELED);
 	world_pause(&w, false);
 	assert_int_equal(client_try(s.c, s.p, 2), 0);
@@ -253,9 +253,9 @@ TEST(a_bridge_sees_the_order_of_publishing)
 	world_destroy(&w);
 }
 
-/* ---- a feed that is left alone ---- */
+/* ---- a deferred feed ---- */
 
-/* n messages are with a bridge that has just answered, so fast that its feed is left alone from 16 on. */
+/* n messages are with a bridge that has just answered, and so fast that its feed is deferred from 16 on. */
 static struct simple busy_world(unsigned n, uint32_t service_us)
 {
 	struct simple s = simple_world(64);
@@ -345,7 +345,7 @@ TEST(a_feed_is_checked_between_answers)
 	world_destroy(&w);
 }
 
-TEST(a_slow_or_idle_bridge_gets_each_at_once)
+TEST(a_slow_or_idle_bridge_gets_each_message_at_once)
 {
 	struct simple s = busy_world(16, 11);
 
@@ -361,7 +361,7 @@ TEST(a_slow_or_idle_bridge_gets_each_at_once)
 	world_destroy(&w);
 }
 
-TEST(another_bridge_of_the_channel_gets_each_at_once)
+TEST(another_bridge_of_the_channel_gets_each_message_at_once)
 {
 	struct simple s;
 	struct test_bridge *idle;
@@ -403,7 +403,7 @@ TEST(a_deferred_feed_is_emptied_when_something_waits_for_it)
 TEST(a_new_channel_is_not_deferred)
 {
 	world_create(&w, 1, 0);
-	atomic_store(&w.layout->info[0].deferred, 1); /* of one that had the number before */
+	atomic_store(&w.layout->info[0].deferred, 1); /* set by the channel that had this number before */
 	world_channel(&w, 0, 64, false);
 	assert_false(deferred());
 	world_destroy(&w);
@@ -432,7 +432,7 @@ static void called(void *arg)
 	++*(int *)arg;
 }
 
-TEST(quiet_means_no_claim_and_no_message)
+TEST(dispatch_is_quiet_without_claims_and_messages)
 {
 	struct simple s = simple_world(8);
 	int n = 0, credit;

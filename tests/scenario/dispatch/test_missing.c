@@ -164,7 +164,7 @@ TEST(kept_messages_may_arrive_late)
 	all_is_back();
 }
 
-/* ---- the accused publisher ---- */
+/* ---- naming the publisher ---- */
 
 static unsigned n_told;
 static const char *wanted;
@@ -225,7 +225,7 @@ TEST(a_publisher_that_overwrites_slot_headers_is_named)
 	all_is_back();
 }
 
-/* ---- lies ---- */
+/* ---- false data ---- */
 
 /* A sequence number far ahead costs no more than the claimed cells. */
 TEST(a_jump_in_sequence_numbers_is_bounded)
@@ -308,7 +308,7 @@ TEST(a_copied_claim_does_not_cost_the_original_message)
 	world_settle(&w);
 	atomic_store(&w.page->channel[0].cell[2], wire_claim(p->id, 1));
 	assert_int_equal(client_try_lost(d, q, NO_TOKEN), 0);
-	assert_int_equal(client_try(d, q, NO_TOKEN), 0); /* for this gap the channel is looked at */
+	assert_int_equal(client_try(d, q, NO_TOKEN), 0); /* a gap, so that dispatch looks at the channel */
 	world_settle(&w);
 	client_expect(d, q, 1, SIM_REASON_MISSING);
 	assert_int_equal(client_read(c), 0);
@@ -339,7 +339,7 @@ TEST(missing_messages_of_a_dead_client_are_swept)
 }
 
 /* Messages lost with the data plane are answered by the library. */
-TEST(a_restart_is_not_a_loss)
+TEST(messages_lost_in_a_restart_do_not_count_as_missing)
 {
 	make(8);
 	assert_int_equal(client_try_lost(c, p, 4), 0);

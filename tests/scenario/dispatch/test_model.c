@@ -16,7 +16,7 @@
 static struct world w;
 static struct model m;
 
-/* What bridges have been sent just now. */
+/* Reads what the bridges have just been sent. */
 static void read_bridges(void)
 {
 	for (unsigned b = 0; b < BRIDGES; b++) {
@@ -82,7 +82,7 @@ static void compare_held(void)
 	assert_int_equal(ipc_mem_slots_used(w.bus), w.base_slots + slots);
 }
 
-/* What a bridge has was meant for it; and one that has nothing is waiting for nothing. */
+/* A bridge has only messages that were meant for it; and if it has none, none waits for it. */
 static void compare_bridges(void)
 {
 	read_bridges();
@@ -107,7 +107,7 @@ static void compare_bridges(void)
 	}
 }
 
-/* The word that producers go by. */
+/* The number of waited-for bridges, by which producers decide whether to wait. */
 static void compare_words(void)
 {
 	for (uint32_t ch = 0; ch < CHANNELS; ch++) {
@@ -362,7 +362,7 @@ static void do_publisher(void)
 		return;
 	for (unsigned i = 0; i < m.n; i++)
 		if (m.msgs[i].lost && m.msgs[i].publisher_id == p->id)
-			return; /* a client deletes none that it waits for */
+			return; /* a client does not delete a publisher that it waits for */
 	m.seen[t - w.clients][ch] = 0;
 	client_unadvertise(t, p);
 	world_settle(&w);
@@ -375,7 +375,7 @@ static void do_pause(void)
 	world_pause(&w, m.paused);
 }
 
-/* Else most of a life would be refusals. */
+/* Otherwise most operations would be refused. */
 static void do_heal(void)
 {
 	unsigned b = below(BRIDGES);

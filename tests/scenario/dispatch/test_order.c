@@ -67,7 +67,7 @@ static void begin_step(unsigned messages)
 
 /* ---- a bridge that keeps the order ---- */
 
-/* Of those that it holds on that lane, the one that was sent first. -1: none. */
+/* Returns the delivery on that lane that was sent first; -1: none. */
 static int head_of(const struct test_bridge *b, int lane)
 {
 	for (unsigned i = 0; i < b->n_held; i++)
@@ -104,7 +104,7 @@ static bool write_one(struct test_bridge *b, int result)
 	struct row *r = &rows[b->id];
 
 	pass_flush(r, &b->flush);
-	for (int lane = b->n_lanes - 1; lane >= 0; lane--) { /* the last ones first, to be no help */
+	for (int lane = b->n_lanes - 1; lane >= 0; lane--) { /* the last lanes first, which does not help the order */
 		int i = head_of(b, lane);
 
 		if (i < 0 || !has_turn(r, b->held[i].ticket, b->held[i].predecessor))
@@ -126,7 +126,7 @@ static bool write_one(struct test_bridge *b, int result)
 	return false;
 }
 
-/* All of it, and all that simd sends meanwhile. A write that blocks is a deadlock. */
+/* Writes all messages, and those that simd sends meanwhile. Fails if no message may be written: a deadlock. */
 static void write_all(struct test_bridge *b)
 {
 	for (;;) {
@@ -151,7 +151,7 @@ static void finish_step(void)
 	client_read(c);
 }
 
-/* As one thread more makes it: with messages that take long, and many of them. */
+/* Publishes many messages that take long, until simd has opened n lanes. */
 static void open_lanes(unsigned n)
 {
 	for (unsigned i = 0; w.bridges[0].n_lanes < (int)n; i++) {
@@ -245,7 +245,10 @@ TEST(messages_of_a_client_that_left_keep_their_place)
 	}
 }
 
-/* What a pause has let go is still of the step: it does not end, and nothing is flushed, before that is written. */
+/*
+ * Messages released by a pause still belong to the step: it does not end, and nothing is flushed, before they are
+ * written.
+ */
 TEST(a_step_waits_for_messages_released_in_a_pause)
 {
 	make(1, 1, false);
@@ -332,7 +335,7 @@ TEST(lanes_are_used_in_rotation)
 	}
 	finish_step();
 	assert_int_equal(rows[0].passed, last + WINDOW);
-	/* also where the lane of the first one has become free, and has no more to do than the next */
+	/* even if the lane of the first message has become free and has no more work than the next lane */
 	begin_step(4);
 	bridge_read(&w.bridges[0]);
 	assert_true(write_one(&w.bridges[0], 0));
@@ -421,7 +424,7 @@ TEST(bridges_flush_once_in_each_second_of_time)
 	world_destroy(&w);
 }
 
-/* Behind all of the step, and in front of the next one. */
+/* The flush lies after all messages of a step, and before those of the next one. */
 TEST(a_flush_has_its_place_in_the_ticket_order)
 {
 	const struct test_bridge *b = &w.bridges[0];
@@ -547,7 +550,7 @@ static void play(enum loss what, unsigned n)
 		}
 		finish_step();
 	}
-	/* the other one has lost nothing, and is as it always is */
+	/* the other bridge has lost nothing, and is in order as always */
 	if (what != DATA_PLANE)
 		assert_int_equal(rows[1].n, before + 24);
 	assert_int_equal(rows[1].slips, 0);

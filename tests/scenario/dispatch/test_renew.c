@@ -26,7 +26,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* All the way, and nothing else comes. */
+/* Sends n messages all the way to the bridge and back; nothing else arrives. */
 static void round_trip(unsigned n)
 {
 	unsigned before = b->received, done = c->n_done;
@@ -152,7 +152,7 @@ TEST_WITH(the_new_queue_may_be_full_before_the_old_one_is_empty, begin, NULL)
 	for (unsigned i = 0; i < WINDOW; i++)
 		assert_int_equal(client_try(c, p, NO_TOKEN), 0);
 	world_settle(&w);
-	assert_int_equal(n_accused, 1); /* with a queue this short it is true */
+	assert_int_equal(n_accused, 1); /* with a queue this short the accusation is true */
 	log_set_handler(NULL, NULL);
 	log_set_spec("error");
 	world_destroy(&w);

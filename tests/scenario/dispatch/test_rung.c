@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #define CHANNELS 437
-#define ONE      400 /* the one that has something */
+#define ONE      400 /* the channel that has messages */
 
 /* Linked with --wrap: how often dispatch looks into a feed. */
 __typeof__(ipc_take) __real_ipc_take, __wrap_ipc_take;
@@ -36,7 +36,7 @@ static void make(unsigned n, uint32_t channel, uint32_t window)
 	looks = 0;
 }
 
-/* A message of which nothing tells. */
+/* Publishes a message without setting the channel's bit. */
 static void publish_silently(void)
 {
 	struct sim_slot *s = client_loan(c, p);
@@ -180,7 +180,7 @@ TEST(waiting_for_quiet_includes_messages_without_a_bit)
 }
 
 /* The message's publisher has claimed no credit, so only the feed itself shows it. */
-TEST(quiet_checks_the_feeds_last)
+TEST(waiting_for_quiet_checks_the_feeds_last)
 {
 	unsigned quiet = 0;
 	struct sim_slot *s;
@@ -230,7 +230,7 @@ TEST(a_step_checks_the_channels_whose_bits_are_set)
 	world_destroy(&w);
 }
 
-/* A number that is used again has nothing of the channel before. */
+/* A channel number that is used again keeps nothing of its earlier channel. */
 TEST(a_freed_channel_leaves_no_work)
 {
 	make(2, 1, 4);

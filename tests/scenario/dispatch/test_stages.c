@@ -58,7 +58,7 @@ static void ask(uint32_t channel)
 	assert_int_equal(answers, before + 1);
 }
 
-/* Within an eighth of it, all of them. */
+/* Expects n messages, all within an eighth of dur_ns. */
 static void all_took(const struct histogram *h, uint64_t n, int64_t dur_ns)
 {
 	struct histogram_summary s;
@@ -173,7 +173,7 @@ TEST(a_bridge_added_later_is_counted_from_the_next_query_on)
 	world_destroy(&w);
 }
 
-/* A publisher writes when it published: a time that was not yet, or never, is counted for nothing. */
+/* The publisher itself writes when it published: a time in the future, or no time at all, is not counted. */
 TEST(an_impossible_publish_time_is_not_counted)
 {
 	static const int64_t lies[] = { INT64_MIN, -1, INT64_MAX };

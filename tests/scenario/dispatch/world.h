@@ -72,7 +72,7 @@ struct test_bridge {
 	int n_lanes;
 	struct held held[WORLD_RECORDS];
 	unsigned n_held;
-	unsigned received; /* in all */
+	unsigned received; /* deliveries received in all */
 	uint64_t knows;    /* channels announced, by bit */
 	char connection[64];
 	unsigned connects, packets;
@@ -93,7 +93,7 @@ struct world {
 	struct test_client clients[WORLD_CLIENTS];
 	struct test_bridge bridges[WORLD_BRIDGES];
 	uint32_t next_publisher, next_client;
-	uint32_t base_slots; /* in use by nobody's messages: the beacon */
+	uint32_t base_slots; /* slots in use without a message: the beacon */
 	/* notifications of dispatch */
 	unsigned n_status, n_broken, n_stuck, n_idle, n_channel_free, n_sub_free, n_called, n_reaped, n_overflowed;
 	enum sim_bridge_status status[WORLD_BRIDGES];
@@ -122,11 +122,11 @@ void world_settle(struct world *w);              /* run what is ready */
 void world_run(struct world *w, int64_t dur_ns); /* let time pass */
 void world_pause(struct world *w, bool paused);
 void world_stats(struct world *w);
-void world_roudi_dies(struct world *w);                      /* and dispatch is told */
-void world_roudi_back(struct world *w, unsigned n_channels); /* new life; clients and bridges follow */
+void world_roudi_dies(struct world *w);                      /* and dispatch is notified */
+void world_roudi_back(struct world *w, unsigned n_channels); /* a new generation; clients and bridges follow */
 
 void world_channel(struct world *w, uint32_t id, uint32_t window, bool ordered);
-/* 1 s, and a little that no two bridges have in common: what is due for both is due in one order. */
+/* 1 s and a small amount that differs between bridges, so that deadlines have one order. */
 #define WORLD_DEADLINE(id) (1 * S + (int64_t)(id) * (id)*1009)
 void world_bridge(struct world *w, uint32_t id, uint32_t queue); /* configured, not attached; kill after 5 s */
 void world_bridge_lossless(struct world *w, uint32_t id, uint32_t queue, enum dispatch_lossless lossless,
@@ -150,11 +150,11 @@ void client_dies(struct test_client *c);
 int client_try(struct test_client *c, struct test_pub *p, uint32_t token);
 /* The same, but the slot is lost on its way. */
 int client_try_lost(struct test_client *c, struct test_pub *p, uint32_t token);
-/* It proves its connection, as after a restart of the data plane. */
+/* The publisher proves its connection, as after a restart of the data plane. */
 void client_prove(struct test_client *c, struct test_pub *p);
 /* An application outside simd publishes on the channel, without credits: what lies in the feed is pushed out by it. */
 void world_flood(struct world *w, uint32_t channel);
-/* The same in pieces, for lies and for crashes in between. */
+/* The same in single steps, for false data and for crashes in between. */
 int client_claim_credit(struct test_client *c, struct test_pub *p); /* cell + 1 or -EAGAIN */
 int client_claim_token(struct test_client *c, struct test_pub *p, uint32_t token);
 struct sim_slot *client_loan(struct test_client *c, struct test_pub *p);

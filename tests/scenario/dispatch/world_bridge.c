@@ -125,7 +125,7 @@ static void note_channel(struct test_bridge *b, const char *text, size_t len)
 	b->knows |= UINT64_C(1) << id;
 }
 
-/* At the place of one that is closed, where there is one. */
+/* In the place of a closed lane, if there is one. */
 static void add_lane(struct test_bridge *b, int fd)
 {
 	int i = 0;

@@ -15,7 +15,7 @@ struct actor {
 	struct varlink *v;
 	bool cut_off; /* simd has closed the connection */
 
-	unsigned n_replies; /* to plain calls, in their order */
+	unsigned n_replies; /* replies to calls without a tag, in the order of the calls */
 	int reply[REPLIES_MAX];
 	json_t *last; /* parameters of the last one; owned */
 
@@ -27,10 +27,10 @@ struct actor {
 	struct {
 		int64_t id, n;
 	} held[HELD_MAX];
-	unsigned requests, told; /* so far; "services" events */
+	unsigned requests, told; /* received so far: requests, "services" events */
 };
 
-/* Connect; name: Hello and an Events stream, NULL: neither. */
+/* Connects. name: also sends Hello and opens an Events stream; NULL: neither. */
 void actor_open(struct desk *d, struct actor *a, const char *name);
 void actor_vanish(struct actor *a); /* its connection closes; again is fine */
 void actor_finish(struct actor *a);

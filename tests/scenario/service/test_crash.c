@@ -89,7 +89,8 @@ static void play(struct scene *s, unsigned step)
 	for (int i = LAMP; i <= HORN; i++) {
 		if (s->a[i].fd < 0 || !s->a[i].n_held || step % 3)
 			continue;
-		if (i == HORN && s->answered++ % 4 == 3) /* until its time is over, and then twice */
+		/* answered later, perhaps after its deadline */
+		if (i == HORN && s->answered++ % 4 == 3)
 			continue;
 		actor_answer_id(&s->a[i], s->a[i].held[0].id + (step % 7 == 6 ? 1000 : 0), 0, 0);
 		actor_answer(&s->a[i], i == LAMP && step % 2 ? -EIO : 0);

@@ -128,7 +128,7 @@ TEST_WITH(the_open_calls_of_a_caller_are_bounded, setup, teardown)
 	for (int i = 0; i < 45; i++)
 		refused += one.answer[i] == -EBUSY;
 	assert_int_equal(refused, 45 - SERVICE_CALLER_MAX);
-	actor_call(&two, "s2", 0, 0); /* another one has its own share */
+	actor_call(&two, "s2", 0, 0); /* another caller has its own share */
 	turn();
 	assert_int_equal(two.answers[0], 0);
 }
@@ -151,7 +151,7 @@ TEST_WITH(deadlines_end_calls_before_and_after_delivery, setup, teardown)
 	desk_run(&d, 100 * MS);
 	turn();
 	assert_int_equal(one.answer[0], -ETIMEDOUT);
-	assert_int_equal(one.answer[1], -ETIMEDOUT); /* had not its turn */
+	assert_int_equal(one.answer[1], -ETIMEDOUT); /* timed out in the queue: it was never delivered */
 	assert_int_equal(two.answer[1], -ETIMEDOUT); /* the service's own deadline holds */
 	expect("lamp", "timed_out", 4);
 	assert_true(json_is_true(json_object_get(figures("lamp"), "running")));
@@ -189,7 +189,7 @@ TEST_WITH(double_and_foreign_answers_are_ignored, setup, teardown)
 	actor_call(&one, "lamp", 1, 1);
 	turn();
 	id = prov.held[0].id;
-	actor_answer_id(&two, id, 0, 99); /* not with it */
+	actor_answer_id(&two, id, 0, 99); /* `two` has not been given this request */
 	turn();
 	assert_int_equal(one.answers[0], 0);
 	actor_answer(&prov, 0);
@@ -372,7 +372,7 @@ TEST_WITH(withdrawing_ends_open_calls, setup, teardown)
 	actor_call(&one, "lamp", 0, 0);
 	actor_call(&one, "lamp", 1, 1);
 	turn();
-	assert_int_equal(actor_ask(&two, "WithdrawService", text), -ENOENT); /* not its own */
+	assert_int_equal(actor_ask(&two, "WithdrawService", text), -ENOENT); /* the service is not that of `two` */
 	assert_int_equal(actor_ask(&prov, "WithdrawService", text), 0);
 	turn();
 	assert_int_equal(one.answer[0], -EPIPE);
