@@ -135,7 +135,7 @@ static void check_program(struct check *k, const char *file, const char *key, co
 	mem_free(path);
 }
 
-/* What simd preloads into the RouDi that it starts is a part of its own installation. */
+/* The library that simd preloads into its RouDi belongs to the installation of simd. */
 static void check_roudi(struct check *k)
 {
 	char preload[PATH_MAX];

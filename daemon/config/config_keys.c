@@ -276,7 +276,7 @@ const struct conf_key config_keys[] = {
 	    .def = "\"iox\"", .choices = backends),
 	KEY("socket", OBJECT, "The control socket.", .sub = socket_keys),
 	KEY("access", OBJECT,
-	    "Who of those who may connect may do what: users, and groups with @ before the name (\"alice\", \"@sim\", \"1000\"). "
+	    "The rights of users who may connect: users, and groups with @ before the name (\"alice\", \"@sim\", \"1000\"). "
 	    "Empty: all. Root and simd's own user always may. The table is in RIGHTS.",
 	    .sub = access_keys),
 	KEY("roudi", OBJECT, "iceoryx's daemon.", .sub = roudi_keys),

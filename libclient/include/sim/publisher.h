@@ -70,7 +70,8 @@ SIM_API size_t sim_publisher_default_body(const struct sim_type *type);
  * Returns: 0; -EINVAL bad name or option; -EPERM SIM_PUB_INBOUND and the client is not a bridge, or the name is
  * reserved: /rosout, /parameter_events, /ros_discovery_info and all below /simd; -EMEDIUMTYPE the channel exists with
  * another type; -EMSGSIZE no pool has slots of max_body; -EMFILE no port left, or a limit of simd's; -ENOSPC no room
- * left in the pool of that size; -ENOTCONN; -ESTALE the data plane is being restarted: try in a moment; -EAGAIN the machine is overloaded, or channels are just being closed, and a
+ * left in the pool of that size; -ENOTCONN; -ESTALE the data plane is being restarted: try in a moment; -EAGAIN the
+ * machine is overloaded, or channels are just being closed, and a
  * minute of retries has failed: try again. sim_why() names the numbers.
  */
 SIM_API SIM_MUST_CHECK int sim_advertise(struct sim_client *c, const char *channel, const struct sim_type *type,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all objects of the library have in common: they are closed once, and never while a thread is in their calls."""
+import collections
 import errno
 import os
 import threading
@@ -73,6 +74,17 @@ class Handle:
             time.sleep(0.001)
         self._destroy(pointer)
 
+    def _until_closed(self, function):
+        """What function() returns, again and again, until this is closed."""
+        while True:
+            try:
+                item = function()
+            except SimError as e:
+                if e.errno == errno.EBADF and self.is_closed:
+                    return
+                raise
+            yield item
+
     def _wake(self, pointer):
         """Ends a wait in another thread, where the library can."""
 
@@ -84,6 +96,45 @@ class Handle:
 
     def __exit__(self, *exception):
         self.close()
+
+
+class Lender(Handle):
+    """A handle with slots. Closed while arrays refer to some of them, it is destroyed when the last array has gone."""
+
+    def __init__(self, client, pointer):
+        self._lent, self._due = {}, collections.deque()  # the library's place of a slot -> its Memory, weakly; to be returned
+        self._closing = None
+        super().__init__(client, pointer)
+
+    def _give_back(self, pointer, place):
+        """Returns a slot to the library, or puts it into _due while another thread is in a call."""
+        raise NotImplementedError
+
+    def _free(self, pointer):
+        """Destroys the library's object."""
+        raise NotImplementedError
+
+    def _return_due(self, pointer):
+        for _ in range(len(self._due)):
+            self._give_back(pointer, self._due.popleft())
+
+    def _destroy(self, pointer):
+        self._closing = pointer
+        for memory in [ref() for ref in list(self._lent.values())]:
+            if memory is not None:
+                memory.release()
+        if not self._try_destroy():
+            self._client._held.append(self)
+
+    def _try_destroy(self):
+        if self._closing is not None:
+            self._return_due(self._closing)
+        if self._lent:
+            return False
+        pointer, self._closing = self._closing, None
+        if pointer is not None:
+            self._free(pointer)
+        return True
 
 
 def guarded(client, function, *arguments, default=None):

@@ -9,7 +9,7 @@ import json
 import weakref
 
 from . import _lib
-from ._handle import Handle, in_callback, guarded, pieces
+from ._handle import Handle, guarded, in_callback, nanoseconds, pieces
 from ._lib import ClockSample, DONE_FN, SimError, lib
 from .clock import Driver, Step, Timer
 from .params import Params
@@ -86,7 +86,6 @@ class Client(Handle):
         self._raise()
 
     def _destroy(self, pointer):
-        self._held = [s for s in self._held if not s._try_destroy()]
         self._closing = pointer
         if not self._try_destroy():
             _kept.append(self)
@@ -137,7 +136,7 @@ class Client(Handle):
     def control(self, method, parameters=None, timeout=5.0):
         """Calls a method of the control protocol, as simctl does: io.simd.Control.varlink."""
         out = c.c_void_p()
-        self._use(lib.sim_call_within, method.encode(), json.dumps(parameters or {}).encode(), int(timeout * 1e9),
+        self._use(lib.sim_call_within, method.encode(), json.dumps(parameters or {}).encode(), nanoseconds(timeout),
                   c.byref(out))
         try:
             return json.loads(c.string_at(out.value))
@@ -201,7 +200,7 @@ class Client(Handle):
     def step(self, dur_ns, timeout=5.0):
         """Steps a paused clock; returns the time after the step."""
         out = c.c_int64()
-        self._use(lib.sim_clock_step, dur_ns, -1 if timeout is None else int(timeout * 1e9), c.byref(out))
+        self._use(lib.sim_clock_step, dur_ns, nanoseconds(timeout), c.byref(out))
         return out.value
 
     def timer(self, period_ns, function, *, one_shot=False):
@@ -223,7 +222,8 @@ class Client(Handle):
         return Service(self, name, type, handler, **options)
 
     def call(self, name, type=None, /, timeout=None, **fields):
-        """Calls a service with a request of those fields; returns the response. type None: the service's own."""
+        """Calls a service with a request of those fields; returns the response. type None: the service's own; timeout
+        None: the service's own deadline."""
         return call_service(self, name, type, timeout, fields)
 
     def params(self, node=None):

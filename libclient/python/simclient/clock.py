@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulated time: timers, the driver of a clock, and lock-step. See sim/timer.h, sim/clock.h and sim/step.h."""
 import ctypes as c
-import errno
 
 from ._handle import Handle, guarded
-from ._lib import SimError, TIMER_FN, Turn, lib
+from ._lib import TIMER_FN, Turn, lib
 
 PACED, FREEWHEEL, LOCKSTEP = 1, 2, 4
 
@@ -96,13 +95,7 @@ class Step(Handle):
         self._use(lib.sim_step_done)
 
     def __iter__(self):
-        while True:
-            try:
-                turn = self.wait()
-            except SimError as e:
-                if e.errno == errno.EBADF and self.is_closed:
-                    return
-                raise
+        for turn in self._until_closed(self.wait):
             yield turn
             if not self.is_closed:
                 self.done()

@@ -61,7 +61,7 @@ class Params(Handle):
                 except Exception as e:
                     text = str(e).encode()[:size - 1] + b"\0"
                     c.memmove(why, text, len(text))
-                    return -getattr(e, "errno", None) if getattr(e, "errno", None) else -errno.EINVAL
+                    return -(getattr(e, "errno", None) or errno.EINVAL)
                 return 0
             return guarded(self._client, ask, default=-errno.EIO)
         self._functions.append(PARAM_FN(called))

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Publishing: a message is loaned, filled in place, and handed over without a copy."""
-import collections
 import ctypes as c
 import errno
 import os
@@ -9,7 +8,7 @@ import weakref
 
 from . import _lib
 from ._fields import Record
-from ._handle import Handle
+from ._handle import Lender
 from ._lib import SimError, closed, lib
 from ._memory import Memory
 
@@ -69,7 +68,7 @@ class Loan(Record):
             self.publish(local=self._publisher.is_local)
 
 
-class Publisher(Handle):
+class Publisher(Lender):
     """Publishes messages of one type on a channel: see sim/publisher.h.
 
     max_body: bytes of the largest message; 0: the type's default. A loan may be larger.
@@ -88,8 +87,6 @@ class Publisher(Handle):
         self.channel, self.type, self.is_local = channel, type_, local
         self._default = max_body or lib.sim_publisher_default_body(type_.pointer)
         self._zeros, self._out, self._class = bytes(type_.fixed_size), c.c_void_p(), type_.subclass(Loan)
-        self._loans, self._closing = {}, None  # slot -> its Memory, weakly
-        self._due = collections.deque()  # slots to be returned
         super().__init__(client, pointer.value)
 
     def loan(self, size=None, /, **counts):
@@ -98,11 +95,11 @@ class Publisher(Handle):
         if counts:
             size = self.type.size(**counts)
         size, out = max(size or self._default, self.type.fixed_size), c.c_void_p()
-        for _ in range(len(self._due)):
-            self._use(self._unloan, self._due.popleft())
+        if self._due:
+            self._use(self._return_due)
         self._use(lib.sim_loan, size, c.byref(out))
         message = self._class(self, out.value, size)
-        self._loans[out.value] = weakref.ref(message._memory)
+        self._lent[out.value] = weakref.ref(message._memory)
         return message
 
     def publish(self, values=(), /, done=None, *, local=None, **fields):
@@ -127,7 +124,7 @@ class Publisher(Handle):
             used, slot = memory.used, message._slot
             memory.detach()
             message._slot = None
-            self._loans.pop(slot, None)
+            self._lent.pop(slot, None)
             if used != memory.size:
                 lib.sim_slot_set_size(slot, used)
             self._hand_over(pointer, slot, done, local)
@@ -148,13 +145,13 @@ class Publisher(Handle):
 
     def _return(self, slot):
         """No view of this loan is left, and it was not published."""
-        if self._loans.pop(slot, None) is None:
+        if self._lent.pop(slot, None) is None:
             return
         pointer = self._pointer or self._closing
         if pointer is not None and self._pid == os.getpid():
-            self._unloan(pointer, slot)
+            self._give_back(pointer, slot)
 
-    def _unloan(self, pointer, slot):
+    def _give_back(self, pointer, slot):
         if lib.sim_unloan(pointer, slot) == -errno.EBUSY:
             self._due.append(slot)  # another thread is in a call of this publisher: the next loan() does it
 
@@ -163,21 +160,8 @@ class Publisher(Handle):
         """Whether a program of this machine receives the channel, or simd does for a bridge."""
         return self._use(lib.sim_publisher_has_subscribers)
 
-    def _destroy(self, pointer):
-        self._closing = pointer
-        for memory in [ref() for ref in list(self._loans.values())]:
-            if memory is not None:
-                memory.release()
-        if not self._try_destroy():
-            self._client._held.append(self)
-
-    def _try_destroy(self):
-        if self._loans:
-            return False
-        if self._closing is not None:
-            pointer, self._closing = self._closing, None
-            lib.sim_publisher_destroy(pointer)
-        return True
+    def _free(self, pointer):
+        lib.sim_publisher_destroy(pointer)
 
 
 def _body_size(message, type_):

@@ -10,7 +10,7 @@ import weakref
 
 from . import _lib
 from ._fields import Record
-from ._handle import Handle, pieces
+from ._handle import Lender, pieces
 from ._lib import Slot, SimError, closed, lib, why
 from ._memory import Memory
 
@@ -70,7 +70,7 @@ class Message(Record):
         self.release()
 
 
-class Subscriber(Handle):
+class Subscriber(Lender):
     """Receives the messages of a channel in order: see sim/subscriber.h. An iterator, also for `async for`.
 
     depth: how many messages wait; when it is full the oldest is dropped
@@ -88,14 +88,13 @@ class Subscriber(Handle):
         pointer = c.c_void_p()
         client._use(lib.sim_subscribe, channel.encode(), type_ and type_.pointer, c.byref(options), c.byref(pointer))
         self.channel, self.type = channel, type_
-        self._taken, self._due = {}, collections.deque()  # struct sim_message -> its Memory, weakly; to be released
-        self._closing, self._waiter = None, None
+        self._waiter = None
         super().__init__(client, pointer.value)
 
     @property
     def held(self):
         """Messages that are not released, or that arrays still refer to."""
-        return len(self._taken)
+        return len(self._lent)
 
     @property
     def stats(self):
@@ -116,8 +115,8 @@ class Subscriber(Handle):
             pointer = self._pointer
             if pointer is None:
                 raise closed(self.what)
-            for _ in range(len(self._due)):
-                self._give_back(pointer, self._due.popleft())
+            if self._due:
+                self._return_due(pointer)
             out = c.c_void_p()
             r = lib.sim_take(pointer, c.byref(out))
             if r == -errno.EAGAIN:
@@ -132,7 +131,7 @@ class Subscriber(Handle):
         header = c.string_at(place, 144)
         body, size = _BODY.unpack_from(header, 128)
         memory = Memory(body, size, False, "message", lambda: self._end(place))
-        self._taken[place] = weakref.ref(memory)
+        self._lent[place] = weakref.ref(memory)
         try:
             type_ = self.type or self._find_type(_HASH.unpack_from(header, 8)[0])
             if size < type_.fixed_size:
@@ -160,7 +159,7 @@ class Subscriber(Handle):
         if lib.sim_release(pointer, place) == -errno.EBUSY:
             self._due.append(place)  # the next take() does it
         else:
-            self._taken.pop(place, None)
+            self._lent.pop(place, None)
 
     def wait(self, timeout=None):
         """Waits until a message can be taken: True; False: `timeout` seconds have passed."""
@@ -179,13 +178,7 @@ class Subscriber(Handle):
         raise SimError(errno.ETIMEDOUT, "no message of %s within %g s" % (self.channel, timeout))
 
     def __iter__(self):
-        while True:
-            try:
-                message = self.receive()
-            except SimError as e:
-                if e.errno == errno.EBADF and self.is_closed:
-                    return
-                raise
+        for message in self._until_closed(self.receive):
             with message:
                 yield message
 
@@ -217,22 +210,10 @@ class Subscriber(Handle):
             loop, future = self._waiter
             loop.remove_reader(lib.sim_subscriber_fd(pointer))
             loop.call_soon_threadsafe(_finish, future)
-        self._closing = pointer
-        for memory in [ref() for ref in list(self._taken.values())]:
-            if memory is not None:
-                memory.release()
-        if not self._try_destroy():
-            self._client._held.append(self)
+        super()._destroy(pointer)
 
-    def _try_destroy(self):
-        for _ in range(len(self._due)):
-            self._give_back(self._closing, self._due.popleft())
-        if self._taken:
-            return False
-        if self._closing is not None:
-            pointer, self._closing = self._closing, None
-            lib.sim_subscriber_destroy(pointer)
-        return True
+    def _free(self, pointer):
+        lib.sim_subscriber_destroy(pointer)
 
 
 def _finish(future):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every bridge plug-in must do, whatever it speaks. One source, compiled once for each plug-in: PLUGIN is its path,
+ * The contract of every bridge plug-in, for any protocol. One source, compiled once for each plug-in: PLUGIN is its path,
  * CONNECTION a string that connects at once (%s: a scratch folder), REQUIRED what an option without a default is set
  * to. With PEER there is another side (peer.h) instead of CONNECTION.
  */

@@ -26,12 +26,18 @@ def venv(folder):
     return python
 
 
-def system(python, simctl):
-    sensor = subprocess.Popen([python, EXAMPLES + "sensor.py"])
+def measures(python, *script):
+    sensor = subprocess.Popen([python, *script])
     out = run(python, EXAMPLES + "subscriber.py", "my_imu", "3")
     assert out.count("'z': 9.81") == 3, out
     sensor.terminate()
     sensor.wait()
+
+
+def system(python, simctl):
+    with open("libclient/python/README.md") as page:
+        measures(python, "-c", page.read().split("```python\n")[1].split("```")[0])
+    measures(python, EXAMPLES + "sensor.py")
     lights = subprocess.Popen([python, EXAMPLES + "service.py"], stdin=subprocess.PIPE)
     while subprocess.run([simctl, "service", "info", "headlights"], capture_output=True).returncode:
         pass

@@ -333,7 +333,7 @@ static const char *channel_of(json_t *rig, const char *topic)
 	return "";
 }
 
-/* What config/rigs/STACKS.md tells the publisher of a channel: the first of its tables is AWSIM's. */
+/* The rate that config/rigs/STACKS.md gives for a channel: the first of its tables is AWSIM's. */
 static double told_hz(const char *channel)
 {
 	FILE *f = fopen("config/rigs/STACKS.md", "r");
